@@ -1,0 +1,6 @@
+//! Experiments stand on `simulate` and call nothing else of the engine. This is the only layer with threads; results
+//! are kept in the order of replicates, so that the number of threads changes nothing.
+
+pub mod result;
+
+pub use result::{Band, Figure, RunResult};

@@ -1,0 +1,27 @@
+//! Policies are arithmetic. A decision takes `now` (and a random stream where it draws), returns a value, and never
+//! waits. The same code is driven by the event loop, by `explain` and by the tests.
+//!
+//! Settings take the plain noun ([`RetryPolicy`], [`CircuitBreaker`], [`Pacer`]); what changes during a run takes
+//! `…State`.
+
+pub mod answer;
+pub mod backoff;
+pub mod circuit_breaker;
+pub mod classify;
+pub mod guard;
+pub mod hint;
+pub mod pacer;
+pub mod retry;
+pub mod stack;
+pub mod token_bucket;
+
+pub use answer::{Answer, Outcome};
+pub use backoff::{Backoff, Jitter};
+pub use circuit_breaker::{BreakerState, CircuitBreaker};
+pub use classify::{Classification, StatusSet};
+pub use guard::{Guard, Mechanism, Scope};
+pub use hint::HintRule;
+pub use pacer::Pacer;
+pub use retry::{Decision, GiveUp, RetryPolicy};
+pub use stack::{Client, Element, Kind, Role};
+pub use token_bucket::{TokenBucket, TokenBucketState};

@@ -1,0 +1,402 @@
+//! A client is one flat list of elements, innermost first: retry layers and guards alike. A call enters at the
+//! outermost client element and a request leaves below the innermost one; decorators stand around calls, a job queue
+//! around runs.
+//!
+//! [`Client::advance`] is the whole of it: from where the cursor stands it walks inward (each element may let pass,
+//! delay or refuse) until a request can be sent, and outward with an answer (each layer hands it on or tries again)
+//! until the answer leaves the stack. It never waits; it says what to wait for. The event loop only interprets
+//! [`Next`].
+
+use super::answer::Answer;
+use super::circuit_breaker::Gate;
+use super::retry::{Decision, GiveUp, LayerState, RetryPolicy};
+use crate::random::Stream;
+use crate::units::{SimDuration, SimTime};
+
+/// Where an element belongs; kinds never decrease from the inside to the outside of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Inside the client library: what it does belongs to one call.
+    Client,
+    /// Application code around a call.
+    Decorator,
+    /// The job queue around a run.
+    Queue,
+}
+
+impl Kind {
+    /// The word for it in scenario files.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Kind::Client => "client",
+            Kind::Decorator => "decorator",
+            Kind::Queue => "queue",
+        }
+    }
+}
+
+/// Where in the queue a retried job goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Behind all that wait.
+    Back,
+    /// Ahead of all that wait.
+    Front,
+}
+
+/// Where a retried job goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resume {
+    /// At its first step: what was already done is done, and paid, again.
+    Restart,
+    /// At the step that failed: finished steps keep their result.
+    FailedStep,
+}
+
+/// What a job queue adds to a retry policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Requeue {
+    /// Where a retried job is put.
+    pub place: Place,
+    /// Where it goes on.
+    pub resume: Resume,
+}
+
+/// What an element does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Role {
+    /// It repeats failures.
+    Retry(RetryPolicy),
+    /// It repeats failed runs of a job through the queue.
+    Queue(RetryPolicy, Requeue),
+    /// It gates: the guard of this index in the scenario.
+    Guard(usize),
+}
+
+impl Role {
+    /// The retry policy, where the element has one.
+    pub const fn policy(&self) -> Option<&RetryPolicy> {
+        match self {
+            Role::Retry(policy) | Role::Queue(policy, _) => Some(policy),
+            Role::Guard(_) => None,
+        }
+    }
+}
+
+/// One element of a client.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Element {
+    /// Its name; jitter is keyed by it, so that adding another layer moves no draw of this one.
+    pub name: String,
+    /// Where it belongs.
+    pub kind: Kind,
+    /// What it does.
+    pub role: Role,
+    /// The preset it came from, such as `anthropic-python-1.13`.
+    pub preset: Option<String>,
+    /// The settings that came from the preset's defaults and that the file does not spell out.
+    pub unspoken: Vec<String>,
+}
+
+/// A named client: what stands between application code and the provider.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Client {
+    /// Its name in the scenario.
+    pub name: String,
+    /// Whether it is marked as used by tests only.
+    pub for_tests: bool,
+    elements: Vec<Element>,
+    /// Elements `0..call_edge` are inside the call. Invariant: they are the ones of kind `Client`.
+    call_edge: usize,
+    /// Elements `0..queue_edge` are inside the run. Invariant: at most one element, the last, is outside.
+    queue_edge: usize,
+    timeout: Option<SimDuration>,
+}
+
+/// Where an execution stands in its client's stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cursor {
+    at: u8,
+    /// Whether a guard, not a retry layer, is being waited for, and asks again.
+    at_gate: bool,
+}
+
+/// What happened while nobody was looking at the stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A step begins.
+    Begin,
+    /// The wait is over.
+    Woken,
+    /// The provider answered, or its silence ended.
+    Answered(Answer),
+}
+
+/// What has to happen next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// A request goes out.
+    Send,
+    /// Nothing until this instant.
+    Sleep {
+        /// When to go on.
+        until: SimTime,
+        /// What is waited for.
+        why: Waiting,
+        /// Whether the worker is kept meanwhile.
+        holds_worker: bool,
+    },
+    /// The run is over and failed; the queue wants another one.
+    Requeue {
+        /// When the job may be taken again.
+        at: SimTime,
+        /// Where it is put and where it goes on.
+        requeue: Requeue,
+    },
+    /// The step is over, with this answer; if it failed, so is the task.
+    Done(Answer),
+}
+
+/// What a sleeping execution waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// Its next attempt.
+    Retry,
+    /// A limiter or a breaker on its own side.
+    Limiter,
+}
+
+/// Something that happened at an element, for those who count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// A call began: application code asked the client.
+    CallBegan,
+    /// The call came back.
+    CallEnded(Answer),
+    /// A retry layer was entered: its first attempt.
+    Entered(usize),
+    /// A retry layer goes for one more attempt after this wait.
+    Retried(usize, SimDuration),
+    /// A retry layer handed a failure outward.
+    GaveUp(usize, GiveUp),
+    /// A guard refused.
+    Refused(usize),
+}
+
+/// What a stack needs of the world around it.
+pub trait Host {
+    /// The random stream of one wait of an element: keyed by element, run, call and attempt.
+    fn stream(&self, element: &Element, attempt: u32) -> Stream;
+    /// What the guard says to someone who wants to pass.
+    fn pass(&mut self, guard: usize, now: SimTime) -> Gate;
+    /// A result passes outward through the guard's place.
+    fn passed_back(&mut self, guard: usize, answer: &Answer, now: SimTime);
+    /// Something to count.
+    fn note(&mut self, note: Note);
+}
+
+impl Client {
+    /// A client of these elements, innermost first. `None` where kinds decrease outward, where more than the last
+    /// element is of kind queue, or where there are more than 32.
+    pub fn new(name: String, for_tests: bool, elements: Vec<Element>) -> Option<Client> {
+        let ordered = elements.windows(2).all(|pair| pair[0].kind <= pair[1].kind);
+        let queues = elements.iter().filter(|element| element.kind == Kind::Queue).count();
+        if !ordered || queues > 1 || elements.len() > 32 {
+            return None;
+        }
+        let call_edge = elements.iter().filter(|element| element.kind == Kind::Client).count();
+        let queue_edge = elements.len() - queues;
+        let timeout = elements[..queue_edge].iter().filter_map(|element| element.role.policy()?.timeout).min();
+        Some(Client { name, for_tests, elements, call_edge, queue_edge, timeout })
+    }
+
+    /// The elements, innermost first.
+    pub fn elements(&self) -> &[Element] {
+        &self.elements
+    }
+
+    /// The elements inside a call.
+    pub fn client_elements(&self) -> &[Element] {
+        &self.elements[..self.call_edge]
+    }
+
+    /// The job queue's policy, where the stack has one.
+    pub fn queue(&self) -> Option<(&RetryPolicy, Requeue)> {
+        match &self.elements.last()?.role {
+            Role::Queue(policy, requeue) => Some((policy, *requeue)),
+            Role::Retry(_) | Role::Guard(_) => None,
+        }
+    }
+
+    /// The longest time that one request may take.
+    pub const fn timeout(&self) -> Option<SimDuration> {
+        self.timeout
+    }
+
+    /// The state of the queue's layer when its first run begins; `None` without a queue layer.
+    pub fn begin_task(&self, states: &mut [LayerState], now: SimTime, host: &mut impl Host) {
+        if self.queue_edge < self.elements.len() {
+            states[self.queue_edge] = LayerState { since: now, previous: SimDuration::ZERO, attempts: 1 };
+            host.note(Note::Entered(self.queue_edge));
+        }
+    }
+
+    /// Moves the execution on from where it stands, as far as nothing has to be waited for. `states` has one entry
+    /// for each element.
+    pub fn advance(
+        &self,
+        states: &mut [LayerState],
+        cursor: &mut Cursor,
+        input: Input,
+        now: SimTime,
+        host: &mut impl Host,
+    ) -> Next {
+        let mut answer = None;
+        // A guard that is asked again stands inside a call which has begun before.
+        let mut asked_again = false;
+        let mut at = match input {
+            Input::Begin => self.queue_edge,
+            Input::Woken if cursor.at_gate => {
+                asked_again = true;
+                cursor.at as usize + 1
+            }
+            Input::Woken => cursor.at as usize,
+            Input::Answered(got) => {
+                answer = Some(got);
+                0
+            }
+        };
+        loop {
+            let walk = match answer {
+                None => self.inward(at, asked_again, states, cursor, now, host),
+                Some(answer) => self.outward(at, answer, states, cursor, now, host),
+            };
+            match walk {
+                Walk::Stop(next) => return next,
+                Walk::Outward { from, with } => (at, answer) = (from, Some(with)),
+                Walk::Inward { below } => (at, answer) = (below, None),
+            }
+            asked_again = false;
+        }
+    }
+
+    /// Walks inward through the elements below `top`.
+    fn inward(
+        &self,
+        top: usize,
+        asked_again: bool,
+        states: &mut [LayerState],
+        cursor: &mut Cursor,
+        now: SimTime,
+        host: &mut impl Host,
+    ) -> Walk {
+        for at in (0..top).rev() {
+            if at + 1 == self.call_edge && !(asked_again && at + 1 == top) {
+                host.note(Note::CallBegan);
+            }
+            match &self.elements[at].role {
+                Role::Retry(_) => {
+                    states[at] = LayerState { since: now, previous: SimDuration::ZERO, attempts: 1 };
+                    host.note(Note::Entered(at));
+                }
+                Role::Guard(guard) => match host.pass(*guard, now) {
+                    Gate::Pass => {}
+                    // A reservation that is already made is not asked for again: the wait ends inside the guard.
+                    Gate::Reserved(until) => {
+                        *cursor = Cursor { at: at as u8, at_gate: false };
+                        return Walk::Stop(Next::Sleep { until, why: Waiting::Limiter, holds_worker: true });
+                    }
+                    Gate::Wait(until) => {
+                        *cursor = Cursor { at: at as u8, at_gate: true };
+                        return Walk::Stop(Next::Sleep { until, why: Waiting::Limiter, holds_worker: true });
+                    }
+                    Gate::Refuse => {
+                        host.note(Note::Refused(at));
+                        return Walk::Outward { from: at + 1, with: Answer::SHORT_CIRCUITED };
+                    }
+                },
+                Role::Queue(..) => unreachable!("a run begins inside its queue"),
+            }
+        }
+        if self.call_edge == 0 {
+            host.note(Note::CallBegan);
+        }
+        Walk::Stop(Next::Send)
+    }
+
+    /// Carries an answer outward from element `from`.
+    fn outward(
+        &self,
+        from: usize,
+        answer: Answer,
+        states: &mut [LayerState],
+        cursor: &mut Cursor,
+        now: SimTime,
+        host: &mut impl Host,
+    ) -> Walk {
+        for at in from..self.elements.len() {
+            if at == self.call_edge {
+                host.note(Note::CallEnded(answer));
+            }
+            let element = &self.elements[at];
+            match &element.role {
+                Role::Guard(guard) => host.passed_back(*guard, &answer, now),
+                Role::Retry(_) | Role::Queue(..) if answer.is_delivered() => {}
+                Role::Retry(policy) => match decide(policy, element, at, states, &answer, now, host) {
+                    None => {}
+                    Some(until) if until == now => return Walk::Inward { below: at },
+                    Some(until) => {
+                        *cursor = Cursor { at: at as u8, at_gate: false };
+                        return Walk::Stop(Next::Sleep {
+                            until,
+                            why: Waiting::Retry,
+                            holds_worker: policy.holds_worker,
+                        });
+                    }
+                },
+                Role::Queue(policy, requeue) => {
+                    if let Some(at) = decide(policy, element, at, states, &answer, now, host) {
+                        return Walk::Stop(Next::Requeue { at, requeue: *requeue });
+                    }
+                }
+            }
+        }
+        if self.call_edge == self.elements.len() {
+            host.note(Note::CallEnded(answer));
+        }
+        Walk::Stop(Next::Done(answer))
+    }
+}
+
+/// One leg of the walk through a stack.
+enum Walk {
+    /// Nothing more can be done now.
+    Stop(Next),
+    /// Outward from this element, with this answer.
+    Outward { from: usize, with: Answer },
+    /// Inward through the elements below this one.
+    Inward { below: usize },
+}
+
+/// When element `at` tries again, or `None` where it hands the failure on.
+fn decide(
+    policy: &RetryPolicy,
+    element: &Element,
+    at: usize,
+    states: &mut [LayerState],
+    answer: &Answer,
+    now: SimTime,
+    host: &mut impl Host,
+) -> Option<SimTime> {
+    let attempt = states[at].attempts;
+    match policy.decide(&mut states[at], answer, now, || host.stream(element, attempt)) {
+        Decision::Retry { at: until } => {
+            host.note(Note::Retried(at, until - now));
+            Some(until)
+        }
+        Decision::GiveUp(why) => {
+            host.note(Note::GaveUp(at, why));
+            None
+        }
+    }
+}

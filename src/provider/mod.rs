@@ -1,0 +1,45 @@
+//! The provider turns a request at an instant into a response: fault windows first, then rate limits, then service.
+//!
+//! Faults come first because an overloaded server refuses before it counts: in the incident this models, 529s did not
+//! use up the rate limit (`docs/validation.md`).
+
+pub mod fault;
+pub mod limit;
+pub mod profile;
+
+use crate::random::Distribution;
+use crate::units::SimDuration;
+
+pub use fault::{Fault, Respond, Window};
+pub use limit::{HintForm, Limit};
+pub use profile::Profile;
+
+/// The settings of the provider.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Provider {
+    /// Rate limits; a request must fit into all of them.
+    pub limits: Vec<Limit>,
+    /// What goes wrong, in the order of the file; the first fault that strikes answers.
+    pub faults: Vec<Fault>,
+}
+
+/// What a request asks of the provider.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// The index of the traffic class.
+    pub class: u16,
+    /// Input tokens.
+    pub input_tokens: u32,
+    /// Output tokens that the answer will have.
+    pub output_tokens: u32,
+    /// The key of this request's draws: of its class, task, step and ordinal.
+    pub key: crate::random::Key,
+}
+
+/// The default time until a refusal by a rate limit is back.
+pub fn default_refusal_latency() -> Distribution {
+    Distribution::constant(0.1)
+}
+
+/// The shortest step of a hint in whole seconds.
+pub const WHOLE_SECOND: SimDuration = SimDuration::from_secs(1);

@@ -1,0 +1,77 @@
+//! Distributions of sizes and times.
+
+use super::math;
+use super::stream::Stream;
+
+/// A distribution over non-negative numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Distribution {
+    shape: Shape,
+}
+
+/// What it looks like.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// Always the same.
+    Constant(f64),
+    /// Uniform between two bounds.
+    Uniform {
+        /// The lower bound.
+        low: f64,
+        /// The upper bound.
+        high: f64,
+    },
+    /// Exponential.
+    Exponential {
+        /// Its mean.
+        mean: f64,
+    },
+    /// Log-normal: the logarithm is normal.
+    LogNormal {
+        /// The mean of the distribution itself, not of the logarithm.
+        mean: f64,
+        /// The standard deviation of the logarithm.
+        sigma: f64,
+    },
+}
+
+impl Distribution {
+    /// Always `value`.
+    pub const fn constant(value: f64) -> Self {
+        Distribution { shape: Shape::Constant(value) }
+    }
+
+    /// Checked.
+    pub fn new(shape: Shape) -> Option<Self> {
+        Some(Distribution { shape })
+    }
+
+    /// The shape.
+    pub const fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// One draw.
+    pub fn sample(&self, stream: &mut Stream) -> f64 {
+        match self.shape {
+            Shape::Constant(v) => v,
+            Shape::Uniform { low, high } => low + (high - low) * stream.next_unit(),
+            Shape::Exponential { mean } => -mean * math::ln(stream.next_open()),
+            Shape::LogNormal { mean, sigma } => {
+                // Placeholder by Box and Muller until the portable ziggurat is in.
+                let r = libm::sqrt(-2.0 * math::ln(stream.next_open()));
+                let z = r * libm::cos(std::f64::consts::TAU * stream.next_unit());
+                mean * math::exp(sigma * z - 0.5 * sigma * sigma)
+            }
+        }
+    }
+
+    /// The mean.
+    pub fn mean(&self) -> f64 {
+        match self.shape {
+            Shape::Constant(v) => v,
+            Shape::Uniform { low, high } => f64::midpoint(low, high),
+            Shape::Exponential { mean } | Shape::LogNormal { mean, .. } => mean,
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! A scenario is a checked, immutable description of one experiment: a world (provider, traffic) and the policies
+//! (clients, guards) that meet it. This layer is the only one that refuses input; past it nothing about input can
+//! fail.
+
+use crate::policy::guard::Guard;
+use crate::policy::stack::Client;
+use crate::provider::{Provider, Window};
+use crate::traffic::TrafficClass;
+use crate::units::{SimDuration, SimTime};
+
+/// A checked scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// The file's name without its ending.
+    pub name: String,
+    /// What it is about, in one line.
+    pub title: String,
+    /// The variant that was picked; the base's name where none was.
+    pub variant: String,
+    /// All variants of the file, the base first.
+    pub variants: Vec<String>,
+    /// When the run ends.
+    pub horizon: SimTime,
+    /// The instant that pictures and tables call minute 0.
+    pub origin: SimTime,
+    /// What the origin is, such as `overload`; `None` where it is the beginning of the run.
+    pub origin_name: Option<String>,
+    /// The provider.
+    pub provider: Provider,
+    /// All guards, in the order of the file.
+    pub guards: Vec<Guard>,
+    /// All clients, in the order of the file.
+    pub clients: Vec<Client>,
+    /// All traffic classes, in the order of the file.
+    pub traffic: Vec<TrafficClass>,
+    /// The phases that the file adds to the default ones.
+    pub phases: Vec<NamedPhase>,
+}
+
+/// A phase that the file names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedPhase {
+    /// Its name; one of a default phase replaces that.
+    pub name: String,
+    /// When.
+    pub window: Window,
+}
+
+impl Scenario {
+    /// The client of a traffic class.
+    pub fn client_of(&self, class: &TrafficClass) -> &Client {
+        &self.clients[class.client]
+    }
+
+    /// The fault windows, in order of their start, each with the fault's name; windows past the horizon left out.
+    pub fn fault_windows(&self) -> Vec<(&str, Window)> {
+        let mut windows: Vec<(&str, Window)> = self
+            .provider
+            .faults
+            .iter()
+            .filter_map(|fault| Some((fault.name.as_str(), fault.window?)))
+            .filter(|(_, window)| window.from < self.horizon)
+            .map(|(name, window)| (name, Window { from: window.from, to: window.to.min(self.horizon) }))
+            .collect();
+        windows.sort_by_key(|(_, window)| (window.from, window.to));
+        windows
+    }
+
+    /// How long the run lasts.
+    pub fn length(&self) -> SimDuration {
+        self.horizon - SimTime::ZERO
+    }
+}

@@ -1,0 +1,69 @@
+//! Traffic: who wants what, when, and how large. Jobs wait in a queue for a worker; turns start at once.
+
+pub mod arrivals;
+
+use crate::random::Distribution;
+use crate::units::SimDuration;
+
+pub use arrivals::{ArrivalProcess, RatePiece};
+
+/// One step of a task: it needs one answer from the provider.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Its name.
+    pub name: String,
+    /// Input tokens of each of its requests.
+    pub input_tokens: Distribution,
+    /// Output tokens of its answer.
+    pub output_tokens: Distribution,
+    /// Seconds that the provider needs to answer it.
+    pub latency: Distribution,
+}
+
+/// What kind of task a class has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskKind {
+    /// Jobs wait in a FIFO queue for one of the workers.
+    Jobs {
+        /// How many workers.
+        workers: u32,
+        /// How many processes the workers are spread over, in turn.
+        processes: u32,
+    },
+    /// Turns are live: they start at once and nobody queues.
+    Turns,
+}
+
+/// One class of traffic.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrafficClass {
+    /// Its name.
+    pub name: String,
+    /// Jobs or turns.
+    pub kind: TaskKind,
+    /// The index of the client that it uses.
+    pub client: usize,
+    /// Arrival processes; together they make the class's arrivals.
+    pub arrivals: Vec<ArrivalProcess>,
+    /// The delay between a job's arrival and its entry into the queue.
+    pub enqueue_delay: SimDuration,
+    /// The steps of each task, in order.
+    pub steps: Vec<Step>,
+    /// The longest time that the caller may wait for a task, where one is stated: only `explain` looks at it.
+    pub sla: Option<SimDuration>,
+}
+
+impl TrafficClass {
+    /// Whether someone waits for each task of this class.
+    pub const fn is_live(&self) -> bool {
+        matches!(self.kind, TaskKind::Turns)
+    }
+
+    /// How many workers the class has; 0 for turns.
+    pub const fn workers(&self) -> u32 {
+        match self.kind {
+            TaskKind::Jobs { workers, .. } => workers,
+            TaskKind::Turns => 0,
+        }
+    }
+}
