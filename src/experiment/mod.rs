@@ -1,6 +1,8 @@
 //! Experiments stand on `simulate` and call nothing else of the engine. This is the only layer with threads; results
 //! are kept in the order of replicates, so that the number of threads changes nothing.
 
+mod replicate;
 pub mod result;
 
+pub use replicate::{Interrupted, Progress, run};
 pub use result::{Band, Figure, RunResult};

@@ -1,8 +1,15 @@
 //! What a run leaves behind: counts per class and cell of time, latencies, and series over time. The engine writes
 //! them as it goes; `metrics` reads them afterwards. Neither knows the other.
 
+pub mod clock;
+pub mod ledger;
 pub mod outcome;
+pub mod phases;
+pub mod series;
 pub mod timeline;
 
-pub use outcome::Outcome;
-pub use timeline::Timeline;
+pub use clock::Clock;
+pub use ledger::{AnswerIndex, ClassLedger};
+pub use outcome::{Outcome, Phase};
+pub use phases::PhasePlan;
+pub use timeline::{AnswerKind, Timeline, WorkerActivity};

@@ -1,8 +1,11 @@
 //! Everything that one run produced, as plain data.
 
+use super::ledger::{AnswerIndex, ClassLedger};
+use super::phases::PhasePlan;
 use super::timeline::Timeline;
 use crate::provider::Window;
 use crate::random::Seed;
+use crate::units::SimDuration;
 
 /// A phase of the run, as it was counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +16,30 @@ pub struct Phase {
     pub window: Window,
 }
 
+/// What was counted of one limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LimitCounts {
+    /// Requests that it let through.
+    pub admitted: u64,
+    /// Requests that it refused.
+    pub refused: u64,
+    /// Requests that can never fit into it.
+    pub impossible: u64,
+}
+
+/// What was counted of one guard, over all its instances.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GuardCounts {
+    /// How often a breaker opened.
+    pub trips: u64,
+    /// How often it refused.
+    pub refused: u64,
+    /// How often it let someone wait.
+    pub waits: u64,
+    /// How long in all.
+    pub waited: SimDuration,
+}
+
 /// Everything that one run produced.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -20,10 +47,18 @@ pub struct Outcome {
     pub seed: Seed,
     /// The digest of all facts of the run: equal for equal runs, whatever the machine.
     pub digest: u64,
-    /// The digest of arrivals, token counts and fault draws alone: equal across policies.
+    /// The digest of the world alone, its settings and arrivals: equal across policies.
     pub world_digest: u64,
-    /// The phases in order.
-    pub phases: Vec<Phase>,
+    /// Phases and cells.
+    pub plan: PhasePlan,
+    /// The answers that are counted apart.
+    pub answers: AnswerIndex,
+    /// One ledger for each traffic class.
+    pub classes: Vec<ClassLedger>,
+    /// One for each limit.
+    pub limits: Vec<LimitCounts>,
+    /// One for each guard.
+    pub guards: Vec<GuardCounts>,
     /// Series over time.
     pub timeline: Timeline,
 }

@@ -101,7 +101,66 @@ pub struct ClassSeries {
     pub wide_requests: Vec<u32>,
 }
 
+/// At most this many narrow bins: one pixel or more each in a picture 1,000 pixels wide.
+const MOST_BINS: u64 = 720;
+
+/// Bin widths that a person reads easily, in nanoseconds; each divides every wider one that is used beside it.
+const WIDTHS: [u64; 16] = [
+    1_000_000,
+    10_000_000,
+    100_000_000,
+    1_000_000_000,
+    5_000_000_000,
+    10_000_000_000,
+    30_000_000_000,
+    60_000_000_000,
+    300_000_000_000,
+    600_000_000_000,
+    1_800_000_000_000,
+    3_600_000_000_000,
+    7_200_000_000_000,
+    21_600_000_000_000,
+    43_200_000_000_000,
+    86_400_000_000_000,
+];
+
+/// The narrow and the wide bin width for a run of this length: the narrowest easy width that gives at most
+/// `MOST_BINS` bins; and a minute, or a tenth of a run that lasts less than ten.
+fn widths(length: SimDuration) -> (SimDuration, SimDuration) {
+    let nanos = length.as_nanos();
+    let narrow = WIDTHS.into_iter().find(|width| nanos.div_ceil(*width) <= MOST_BINS).unwrap_or(WIDTHS[15]);
+    let minute = 60_000_000_000;
+    let wide = if nanos >= 10 * minute {
+        minute
+    } else {
+        let wanted = (nanos / 10).max(1);
+        WIDTHS.into_iter().rev().find(|width| *width <= wanted).unwrap_or(WIDTHS[0])
+    };
+    // A wide bin is a whole number of narrow ones, or one narrow bin is a whole number of minutes in a long run.
+    (SimDuration::from_nanos(narrow.min(wide.max(narrow))), SimDuration::from_nanos(wide.max(narrow.min(minute))))
+}
+
 impl Timeline {
+    /// Empty series for a run of this length, for classes of which the flag says whether they have workers.
+    pub fn new(length: SimDuration, with_workers: &[bool], limits: usize) -> Timeline {
+        let (bin, wide) = widths(length);
+        let bins = length.as_nanos().div_ceil(bin.as_nanos()).max(1) as usize;
+        let wides = length.as_nanos().div_ceil(wide.as_nanos()).max(1) as usize;
+        let class = |workers: &bool| ClassSeries {
+            answers: std::array::from_fn(|_| vec![0; bins]),
+            arrivals: vec![0; bins],
+            failures: vec![0; bins],
+            queue: vec![0; bins],
+            workers: std::array::from_fn(|_| if *workers { vec![0.0; bins] } else { Vec::new() }),
+            wide_arrivals: vec![0; wides],
+            wide_with_429: vec![0; wides],
+            wide_calls: vec![0; wides],
+            wide_requests: vec![0; wides],
+        };
+        let classes = with_workers.iter().map(class).collect();
+        Timeline { bin, bins, wide, wides, classes, limits: vec![vec![1.0; bins]; limits] }
+    }
+
     /// The start of narrow bin `i`.
     pub fn bin_start(&self, i: usize) -> SimTime {
         SimTime::ZERO + self.bin.times(i as u64)
@@ -110,6 +169,17 @@ impl Timeline {
     /// The start of wide bin `i`.
     pub fn wide_start(&self, i: usize) -> SimTime {
         SimTime::ZERO + self.wide.times(i as u64)
+    }
+}
+
+impl Timeline {
+    /// The largest value of a narrow series within wide bin `i`.
+    pub fn wide_peak(&self, series: &[u32], i: usize) -> u32 {
+        let per_wide = (self.wide.as_nanos() / self.bin.as_nanos()).max(1) as usize;
+        // In a very long run a narrow bin may span several wide ones.
+        let from = (i as u64 * self.wide.as_nanos() / self.bin.as_nanos()) as usize;
+        let to = (from + per_wide).min(series.len());
+        series[from.min(to)..to].iter().copied().max().unwrap_or(0)
     }
 }
 
@@ -124,5 +194,21 @@ impl ClassSeries {
     pub fn requests_per_call(&self, i: usize) -> Option<f64> {
         let calls = self.wide_calls[i];
         (calls > 0).then(|| f64::from(self.wide_requests[i]) / f64::from(calls))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_stay_few_and_wide_ones_are_whole_numbers_of_narrow_ones() {
+        for seconds in [1, 10, 90, 600, 3_600, 7_200, 86_400, 604_800, 31_622_400] {
+            let (narrow, wide) = widths(SimDuration::from_secs(seconds));
+            assert!(seconds * 1_000_000_000 / narrow.as_nanos() <= MOST_BINS, "{seconds} s");
+            let (low, high) = (narrow.min(wide), narrow.max(wide));
+            assert_eq!(high.as_nanos() % low.as_nanos(), 0, "{seconds} s: {narrow} {wide}");
+        }
+        assert_eq!(widths(SimDuration::from_secs(7_200)), (SimDuration::from_secs(10), SimDuration::from_mins(1)));
     }
 }

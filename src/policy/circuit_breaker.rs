@@ -5,7 +5,7 @@
 //! What is counted decides whether it ever trips: counted per call, a client that retries four times shows the
 //! breaker a failure only when all four fail (q⁴), while counted per response it sees each one.
 
-use super::answer::Answer;
+use super::answer::{Answer, Outcome};
 use super::classify::StatusSet;
 use crate::units::{SimDuration, SimTime};
 
@@ -18,12 +18,12 @@ pub enum BreakerCounts {
     Results,
 }
 
-/// What an open breaker does.
+/// What an open breaker does to someone who wants to pass it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenOpen {
     /// Refuse: the layer outside sees a failure.
     Reject,
-    /// Hold: workers stop taking jobs, and whoever is already inside waits until the breaker closes.
+    /// Hold: whoever wants to pass waits until the breaker closes.
     Hold,
 }
 
@@ -46,8 +46,10 @@ pub struct CircuitBreaker {
     pub threshold: f64,
     /// How long it stays open.
     pub open: SimDuration,
-    /// What it does while open.
+    /// What it does to those who want to pass while it is open.
     pub when_open: WhenOpen,
+    /// Whether workers stop taking jobs from the queue while it is open.
+    pub pauses_workers: bool,
     /// Results that must come back well before it closes after the open time; 0 closes it at once.
     pub probes: u32,
     /// Whether closing forgets the results seen before.
@@ -111,7 +113,6 @@ impl CircuitBreaker {
 
     /// Whether this result counts as a failure.
     pub fn is_failure(&self, answer: &Answer) -> bool {
-        use super::answer::Outcome;
         match answer.outcome {
             Outcome::Delivered | Outcome::ShortCircuited => false,
             Outcome::Refused => self.statuses.contains(answer.status),
@@ -144,17 +145,20 @@ impl CircuitBreaker {
         }
     }
 
-    /// Until when workers must not take a job: only a breaker that holds says so.
-    pub fn holds_until(&self, state: &mut BreakerState, now: SimTime) -> Option<SimTime> {
+    /// Until when workers must not take a job, where the breaker is open and pauses them.
+    pub fn pauses_until(&self, state: &mut BreakerState, now: SimTime) -> Option<SimTime> {
         self.settle(state, now);
-        match (self.when_open, state.phase) {
-            (WhenOpen::Hold, Phase::Open(until)) => Some(until),
-            (WhenOpen::Hold | WhenOpen::Reject, Phase::Closed | Phase::HalfOpen { .. } | Phase::Open(_)) => None,
+        match state.phase {
+            Phase::Open(until) if self.pauses_workers => Some(until),
+            Phase::Open(_) | Phase::Closed | Phase::HalfOpen { .. } => None,
         }
     }
 
-    /// Takes one result into account.
+    /// Takes one result into account. What another breaker refused says nothing about the upstream.
     pub fn record(&self, state: &mut BreakerState, answer: &Answer, now: SimTime) {
+        if answer.outcome == Outcome::ShortCircuited {
+            return;
+        }
         self.settle(state, now);
         let failed = self.is_failure(answer);
         match &mut state.phase {
@@ -242,6 +246,7 @@ mod tests {
             threshold: 0.3,
             open: SimDuration::from_mins(1),
             when_open: WhenOpen::Reject,
+            pauses_workers: false,
             probes: 0,
             clear_on_close: true,
         }
@@ -305,13 +310,13 @@ mod tests {
     }
 
     #[test]
-    fn a_holding_breaker_says_until_when() {
-        let breaker = CircuitBreaker { when_open: WhenOpen::Hold, ..breaker() };
+    fn an_open_breaker_says_until_when_it_holds_and_pauses() {
+        let breaker = CircuitBreaker { when_open: WhenOpen::Hold, pauses_workers: true, ..breaker() };
         let mut state = breaker.closed();
         feed(&breaker, &mut state, 20, 0, SimTime::ZERO);
         let until = SimTime::ZERO + SimDuration::from_mins(1);
         assert_eq!(breaker.enter(&mut state, SimTime::ZERO), Gate::Wait(until));
-        assert_eq!(breaker.holds_until(&mut state, SimTime::ZERO), Some(until));
-        assert_eq!(breaker.holds_until(&mut state, until), None);
+        assert_eq!(breaker.pauses_until(&mut state, SimTime::ZERO), Some(until));
+        assert_eq!(breaker.pauses_until(&mut state, until), None);
     }
 }

@@ -173,7 +173,7 @@ pub enum Note {
     CallBegan,
     /// The call came back.
     CallEnded(Answer),
-    /// A retry layer was entered: its first attempt.
+    /// An element was reached from the outside.
     Entered(usize),
     /// A retry layer goes for one more attempt after this wait.
     Retried(usize, SimDuration),
@@ -185,8 +185,8 @@ pub enum Note {
 
 /// What a stack needs of the world around it.
 pub trait Host {
-    /// The random stream of one wait of an element: keyed by element, run, call and attempt.
-    fn stream(&self, element: &Element, attempt: u32) -> Stream;
+    /// The random stream of one wait of the element at this index: keyed by its name, run, call and attempt.
+    fn stream(&self, element: usize, attempt: u32) -> Stream;
     /// What the guard says to someone who wants to pass.
     fn pass(&mut self, guard: usize, now: SimTime) -> Gate;
     /// A result passes outward through the guard's place.
@@ -233,12 +233,9 @@ impl Client {
         self.timeout
     }
 
-    /// The state of the queue's layer when its first run begins; `None` without a queue layer.
-    pub fn begin_task(&self, states: &mut [LayerState], now: SimTime, host: &mut impl Host) {
-        if self.queue_edge < self.elements.len() {
-            states[self.queue_edge] = LayerState { since: now, previous: SimDuration::ZERO, attempts: 1 };
-            host.note(Note::Entered(self.queue_edge));
-        }
+    /// The index of the job queue's element, where the stack has one.
+    pub const fn queue_element(&self) -> Option<usize> {
+        if self.queue_edge < self.elements.len() { Some(self.queue_edge) } else { None }
     }
 
     /// Moves the execution on from where it stands, as far as nothing has to be waited for. `states` has one entry
@@ -294,10 +291,12 @@ impl Client {
             if at + 1 == self.call_edge && !(asked_again && at + 1 == top) {
                 host.note(Note::CallBegan);
             }
+            if !(asked_again && at + 1 == top) {
+                host.note(Note::Entered(at));
+            }
             match &self.elements[at].role {
                 Role::Retry(_) => {
                     states[at] = LayerState { since: now, previous: SimDuration::ZERO, attempts: 1 };
-                    host.note(Note::Entered(at));
                 }
                 Role::Guard(guard) => match host.pass(*guard, now) {
                     Gate::Pass => {}
@@ -338,11 +337,10 @@ impl Client {
             if at == self.call_edge {
                 host.note(Note::CallEnded(answer));
             }
-            let element = &self.elements[at];
-            match &element.role {
+            match &self.elements[at].role {
                 Role::Guard(guard) => host.passed_back(*guard, &answer, now),
                 Role::Retry(_) | Role::Queue(..) if answer.is_delivered() => {}
-                Role::Retry(policy) => match decide(policy, element, at, states, &answer, now, host) {
+                Role::Retry(policy) => match decide(policy, at, states, &answer, now, host) {
                     None => {}
                     Some(until) if until == now => return Walk::Inward { below: at },
                     Some(until) => {
@@ -355,7 +353,7 @@ impl Client {
                     }
                 },
                 Role::Queue(policy, requeue) => {
-                    if let Some(at) = decide(policy, element, at, states, &answer, now, host) {
+                    if let Some(at) = decide(policy, at, states, &answer, now, host) {
                         return Walk::Stop(Next::Requeue { at, requeue: *requeue });
                     }
                 }
@@ -381,7 +379,6 @@ enum Walk {
 /// When element `at` tries again, or `None` where it hands the failure on.
 fn decide(
     policy: &RetryPolicy,
-    element: &Element,
     at: usize,
     states: &mut [LayerState],
     answer: &Answer,
@@ -389,7 +386,7 @@ fn decide(
     host: &mut impl Host,
 ) -> Option<SimTime> {
     let attempt = states[at].attempts;
-    match policy.decide(&mut states[at], answer, now, || host.stream(element, attempt)) {
+    match policy.decide(&mut states[at], answer, now, || host.stream(at, attempt)) {
         Decision::Retry { at: until } => {
             host.note(Note::Retried(at, until - now));
             Some(until)

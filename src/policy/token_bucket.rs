@@ -22,6 +22,13 @@ pub struct TokenBucketState {
     at: SimTime,
 }
 
+impl TokenBucketState {
+    /// Whether this level is lower than the other.
+    pub const fn is_below(&self, other: &TokenBucketState) -> bool {
+        self.level < other.level
+    }
+}
+
 impl TokenBucket {
     /// A bucket of `amount` tokens per period that holds what flows in during `capacity`; `None` where one is zero.
     pub const fn new(amount: u64, per: SimDuration, capacity: SimDuration) -> Option<Self> {
@@ -75,9 +82,14 @@ impl TokenBucket {
         refilled.min(self.full_level())
     }
 
-    /// The share of the capacity that is there, from 0 (empty or in debt) to 1 (full).
-    pub fn share(&self, state: &TokenBucketState, now: SimTime) -> f64 {
-        (self.level_at(state, now).max(0) as f64 / self.full_level() as f64).min(1.0)
+    /// The state at `now`, what flowed in since included.
+    pub fn refilled(&self, state: &TokenBucketState, now: SimTime) -> TokenBucketState {
+        TokenBucketState { level: self.level_at(state, now), at: now }
+    }
+
+    /// The share of the capacity that was there when the state was last touched, from 0 (empty or in debt) to 1.
+    pub fn share_of(&self, state: &TokenBucketState) -> f64 {
+        state.level.max(0) as f64 / self.full_level() as f64
     }
 
     /// Takes the tokens if they are there; else takes nothing and says how long they would need to gather.

@@ -6,6 +6,7 @@
 pub mod fault;
 pub mod limit;
 pub mod profile;
+pub mod receive;
 
 use crate::random::Distribution;
 use crate::units::SimDuration;
@@ -13,6 +14,7 @@ use crate::units::SimDuration;
 pub use fault::{Fault, Respond, Window};
 pub use limit::{HintForm, Limit};
 pub use profile::Profile;
+pub use receive::{AnsweredBy, ProviderState, Verdict};
 
 /// The settings of the provider.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -44,12 +44,21 @@ impl Key {
         Key(mix(self.0 ^ n.wrapping_add(1).wrapping_mul(GOLDEN)))
     }
 
-    /// The key of the entity or purpose called `name` below this one (FNV-1a over the name, then mixed).
+    /// The key of the entity or purpose called `name` below this one.
     #[must_use]
     pub fn named(self, name: &str) -> Key {
-        let hash =
-            name.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01B3));
-        self.with(hash)
+        self.with(Key::word(name))
+    }
+
+    /// The word that stands for a name in a key (FNV-1a), for those who use the same name often.
+    pub fn word(name: &str) -> u64 {
+        name.bytes().fold(0xCBF2_9CE4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01B3))
+    }
+
+    /// The key as a number, for digests.
+    #[inline]
+    pub const fn bits(self) -> u64 {
+        self.0
     }
 
     /// The stream of this key.

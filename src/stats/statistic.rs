@@ -37,3 +37,28 @@ pub struct Mode {
     /// The largest of them.
     pub max: f64,
 }
+
+impl Statistic {
+    /// stub
+    pub fn of(values: &[f64]) -> Option<Statistic> {
+        let mut v: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
+        if v.is_empty() {
+            return None;
+        }
+        v.sort_unstable_by(f64::total_cmp);
+        let q = |q| super::quantile::of_sorted(&v, q).unwrap();
+        let mean = v.iter().sum::<f64>() / v.len() as f64;
+        Some(Statistic {
+            mean,
+            sd: None,
+            p5: q(0.05),
+            p50: q(0.5),
+            p95: q(0.95),
+            min: v[0],
+            max: v[v.len() - 1],
+            ci95: None,
+            n: v.len() as u64,
+            modes: vec![],
+        })
+    }
+}

@@ -1,0 +1,157 @@
+//! Replicates: the same scenario with seeds that share nothing, in parallel.
+//!
+//! One row of numbers is kept for each replicate, eight bytes a number, and nothing else; statistics come last and in
+//! the order of replicates, so that any number of threads gives the same bytes.
+
+use super::result::{Band, Figure, RunResult};
+use crate::metrics::{Number, Tree, summarize};
+use crate::observe::{Outcome, Timeline};
+use crate::random::Seed;
+use crate::scenario::Scenario;
+use crate::sim::simulate;
+use crate::stats::{Statistic, quantile};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The run was interrupted before all replicates were done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted;
+
+/// Someone who is told that a replicate is done.
+pub trait Progress: Sync {
+    /// One more replicate is done.
+    fn advance(&self);
+}
+
+/// Nobody.
+impl Progress for () {
+    fn advance(&self) {}
+}
+
+/// Runs a scenario once, or `replicates` times on `threads` threads (`None`: one for each core).
+///
+/// `interrupt` is looked at between replicates.
+pub fn run(
+    scenario: &Scenario,
+    seed: Seed,
+    replicates: Option<u64>,
+    threads: Option<usize>,
+    interrupt: &AtomicBool,
+    progress: &impl Progress,
+) -> Result<RunResult, Interrupted> {
+    let first = simulate(scenario, seed);
+    progress.advance();
+    if interrupt.load(Ordering::Relaxed) {
+        return Err(Interrupted);
+    }
+    let tree = summarize(scenario, &first);
+    let Some(n) = replicates else { return Ok(single(seed, &tree, first)) };
+    let others = rows(scenario, seed, n, threads, interrupt, progress)?;
+    Ok(over_replicates(seed, n, &tree, first, &others))
+}
+
+fn single(seed: Seed, tree: &Tree<Number>, outcome: Outcome) -> RunResult {
+    RunResult {
+        seed,
+        replicates: None,
+        digest: outcome.digest,
+        world_digest: outcome.world_digest,
+        figures: tree.map(&mut |number| Figure::One(*number)),
+        timeline: outcome.timeline,
+        share_429_bands: Vec::new(),
+        queue_bands: Vec::new(),
+    }
+}
+
+/// What is kept of one replicate.
+struct Row {
+    digest: u64,
+    world_digest: u64,
+    numbers: Box<[f64]>,
+    /// For each class, then each wide bin: share with a 429, then queue.
+    series: Box<[f32]>,
+}
+
+impl Row {
+    fn of(tree: &Tree<Number>, outcome: &Outcome) -> Row {
+        Row {
+            digest: outcome.digest,
+            world_digest: outcome.world_digest,
+            numbers: tree.leaves().into_iter().map(|number| number.value).collect(),
+            series: wide_series(&outcome.timeline),
+        }
+    }
+}
+
+/// Rows of replicates 1 to `n − 1`.
+fn rows(
+    scenario: &Scenario,
+    seed: Seed,
+    n: u64,
+    threads: Option<usize>,
+    interrupt: &AtomicBool,
+    progress: &impl Progress,
+) -> Result<Vec<Row>, Interrupted> {
+    let one = |k: u64| {
+        if interrupt.load(Ordering::Relaxed) {
+            return Err(Interrupted);
+        }
+        let outcome = simulate(scenario, seed.replicate(k));
+        let row = Row::of(&summarize(scenario, &outcome), &outcome);
+        progress.advance();
+        Ok(row)
+    };
+    // A pool that cannot be built (no more threads to be had) is no reason to fail: the caller's thread does the work.
+    match rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build() {
+        Ok(pool) => pool.install(|| (1..n).into_par_iter().map(one).collect()),
+        Err(_) => (1..n).map(one).collect(),
+    }
+}
+
+fn over_replicates(seed: Seed, n: u64, tree: &Tree<Number>, first: Outcome, others: &[Row]) -> RunResult {
+    let head = Row::of(tree, &first);
+    let all: Vec<&Row> = std::iter::once(&head).chain(others).collect();
+    let mut leaf = 0;
+    let figures = tree.map(&mut |number| {
+        let values: Vec<f64> = all.iter().map(|row| row.numbers[leaf]).collect();
+        leaf += 1;
+        Figure::Many { statistic: Statistic::of(&values), whole: number.whole }
+    });
+    let (share_429_bands, queue_bands) = bands(&first.timeline, &all);
+    RunResult {
+        seed,
+        replicates: Some(n),
+        digest: all.iter().fold(0, |sum, row| row.digest.wrapping_add(sum)),
+        world_digest: all.iter().fold(0, |sum, row| row.world_digest.wrapping_add(sum)),
+        figures,
+        timeline: first.timeline,
+        share_429_bands,
+        queue_bands,
+    }
+}
+
+/// The series that bands are drawn of.
+fn wide_series(timeline: &Timeline) -> Box<[f32]> {
+    let mut out = Vec::with_capacity(timeline.classes.len() * timeline.wides * 2);
+    for class in &timeline.classes {
+        out.extend((0..timeline.wides).map(|bin| class.share_with_429(bin).map_or(f32::NAN, |share| share as f32)));
+        out.extend((0..timeline.wides).map(|bin| timeline.wide_peak(&class.queue, bin) as f32));
+    }
+    out.into_boxed_slice()
+}
+
+fn bands(timeline: &Timeline, rows: &[&Row]) -> (Vec<Band>, Vec<Band>) {
+    let band = |at: usize| {
+        let mut band = Band::default();
+        for bin in 0..timeline.wides {
+            let mut values: Vec<f64> = rows.iter().map(|row| f64::from(row.series[at + bin])).collect();
+            values.retain(|value| !value.is_nan());
+            values.sort_unstable_by(f64::total_cmp);
+            band.p5.push(quantile::of_sorted(&values, 0.05).unwrap_or(f64::NAN));
+            band.p95.push(quantile::of_sorted(&values, 0.95).unwrap_or(f64::NAN));
+        }
+        band
+    };
+    let starts = (0..timeline.classes.len()).map(|class| class * timeline.wides * 2);
+    starts.map(|start| (band(start), band(start + timeline.wides))).unzip()
+}

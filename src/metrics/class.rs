@@ -1,0 +1,149 @@
+//! The numbers of one traffic class in one span of time.
+
+use super::tree::{Number, Tree};
+use crate::observe::ledger::{ClassTotal, Counts, LayerCounts};
+use crate::observe::{AnswerIndex, WorkerActivity};
+use crate::policy::stack::Client;
+use crate::provider::Window;
+use crate::scenario::Scenario;
+use crate::traffic::TrafficClass;
+
+/// All numbers of a class in a span. `peak` is the largest requests per call of a wide bin.
+pub(super) fn class_metrics(
+    scenario: &Scenario,
+    class: &TrafficClass,
+    total: &ClassTotal,
+    answers: &AnswerIndex,
+    window: Window,
+    peak: f64,
+) -> Tree<Number> {
+    let counts = &total.counts;
+    let steps_offered = counts.offered * class.steps.len() as u64;
+    let undelivered = counts.offered - counts.delivered;
+    let unfinished = undelivered - counts.failed;
+    let mut table = vec![
+        ("offered", count(counts.offered)),
+        ("delivered", count(counts.delivered)),
+        ("failed", count(counts.failed)),
+        ("abandoned", count(0)),
+        ("unfinished", count(unfinished)),
+        ("failed_share", ratio(counts.failed, counts.offered)),
+        ("not_delivered_share", ratio(undelivered, counts.offered)),
+        ("runs", count(counts.runs)),
+        ("calls", count(counts.calls)),
+        ("requests", count(counts.requests)),
+        ("provider_requests", count(counts.requests)),
+        ("steps_offered", count(steps_offered)),
+        ("amplification", ratio(counts.requests, steps_offered)),
+        ("amplification_by_task", ratio(counts.task_requests, steps_offered)),
+        ("requests_per_call", ratio(counts.requests, counts.calls)),
+        ("requests_per_call_peak", real(peak)),
+        ("max_requests_per_task", extreme(counts.max_task_requests, counts.offered)),
+        ("max_requests_per_failed_task", extreme(counts.max_failed_task_requests, counts.failed)),
+        ("responses", responses(total, answers)),
+        ("tasks_with_429", count(counts.tasks_with_429)),
+        ("tasks_with_429_share", ratio(counts.tasks_with_429, counts.offered)),
+        ("requests_429_share", ratio(counts.requests_with_429, counts.requests)),
+        ("tasks_with_overload", count(counts.tasks_with_overload)),
+        ("tasks_with_overload_share", ratio(counts.tasks_with_overload, counts.offered)),
+        ("short_circuited", count(counts.short_circuited)),
+        ("suppressed", count(0)),
+        ("latency_s", latency(total)),
+    ];
+    if class.workers() > 0 {
+        table.push(("worker_time_s", worker_time(class, counts, window)));
+    }
+    let client = scenario.client_of(class);
+    table.push(("factors", factors(client, class, total)));
+    table.push(("layers", layers(client, &total.layers)));
+    named(table)
+}
+
+fn responses(total: &ClassTotal, answers: &AnswerIndex) -> Tree<Number> {
+    Tree::Table(answers.names().iter().zip(&total.answers).map(|(name, n)| (name.clone(), count(*n))).collect())
+}
+
+fn latency(total: &ClassTotal) -> Tree<Number> {
+    let seconds = |value: Option<f64>| real(value.unwrap_or(f64::NAN));
+    let quantile = |q: f64| seconds(total.latency.quantile(q));
+    named(vec![
+        ("mean", seconds(total.latency.mean())),
+        ("p50", quantile(0.5)),
+        ("p90", quantile(0.9)),
+        ("p95", quantile(0.95)),
+        ("p99", quantile(0.99)),
+        ("max", seconds(total.latency.max())),
+    ])
+}
+
+fn worker_time(class: &TrafficClass, counts: &Counts, window: Window) -> Tree<Number> {
+    let there = u64::from(class.workers()) * window.length().as_nanos();
+    let busy: u64 = counts.worker_nanos.iter().sum();
+    let name = |activity| match activity {
+        WorkerActivity::Serving => "serving",
+        WorkerActivity::Refused => "refused",
+        WorkerActivity::WaitingRetry => "waiting_retry",
+        WorkerActivity::WaitingLimiter => "waiting_limiter",
+        WorkerActivity::Idle => "idle",
+    };
+    let nanos = |activity| match activity {
+        WorkerActivity::Idle => there - busy,
+        WorkerActivity::Serving
+        | WorkerActivity::Refused
+        | WorkerActivity::WaitingRetry
+        | WorkerActivity::WaitingLimiter => counts.worker_nanos[activity as usize],
+    };
+    named(WorkerActivity::ALL.map(|activity| (name(activity), real(nanos(activity) as f64 / 1e9))).to_vec())
+}
+
+/// One factor for each layer, outermost first. They multiply to `amplification_by_task` exactly, because each is what
+/// came out of an element on the inside for each time it was entered from the outside.
+fn factors(client: &Client, class: &TrafficClass, total: &ClassTotal) -> Tree<Number> {
+    let counts = &total.counts;
+    let inner = client.queue_element().unwrap_or(client.elements().len());
+    let mut table = vec![
+        ("runs".to_owned(), ratio(counts.runs, counts.offered)),
+        ("steps_reached".to_owned(), ratio(counts.steps_reached, counts.runs * class.steps.len() as u64)),
+    ];
+    for element in (0..inner).rev() {
+        let inside = if element == 0 { counts.task_requests } else { total.layers[element - 1].entered };
+        table.push((client.elements()[element].name.clone(), ratio(inside, total.layers[element].entered)));
+    }
+    Tree::Table(table)
+}
+
+fn layers(client: &Client, layers: &[LayerCounts]) -> Tree<Number> {
+    let tables = client.elements().iter().zip(layers).map(|(element, counts)| {
+        let table = vec![
+            ("entered", count(counts.entered)),
+            ("retries", count(counts.retries)),
+            ("exhausted", count(counts.exhausted)),
+            ("gave_up", count(counts.gave_up)),
+            ("refused", count(counts.refused)),
+            ("waited_s", real(counts.waited_nanos as f64 / 1e9)),
+        ];
+        (element.name.clone(), named(table))
+    });
+    Tree::Table(tables.collect())
+}
+
+/// A largest value, undefined where there was nothing.
+fn extreme(value: u64, of: u64) -> Tree<Number> {
+    Tree::Leaf(if of == 0 { Number { value: f64::NAN, whole: true } } else { Number::count(value) })
+}
+
+fn named(table: Vec<(&str, Tree<Number>)>) -> Tree<Number> {
+    Tree::Table(table.into_iter().map(|(name, branch)| (name.to_owned(), branch)).collect())
+}
+
+fn count(n: u64) -> Tree<Number> {
+    Tree::Leaf(Number::count(n))
+}
+
+fn ratio(part: u64, whole: u64) -> Tree<Number> {
+    Tree::Leaf(Number::ratio(part, whole))
+}
+
+fn real(value: f64) -> Tree<Number> {
+    Tree::Leaf(Number::real(value))
+}

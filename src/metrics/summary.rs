@@ -1,0 +1,102 @@
+//! The numbers of one run, as the tree that the JSON summary prints.
+
+use super::class::class_metrics;
+use super::recovery::recovery;
+use super::tree::{Number, Tree};
+use crate::observe::Outcome;
+use crate::observe::outcome::{GuardCounts, LimitCounts};
+use crate::provider::Window;
+use crate::scenario::Scenario;
+use crate::units::{SimDuration, SimTime};
+
+/// All numbers of one run: `classes`, `phases`, `recovery`, `limits`, `guards`.
+pub fn summarize(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
+    let whole = Window { from: SimTime::ZERO, to: scenario.horizon };
+    let mut top = vec![("classes".to_owned(), classes(scenario, outcome, whole, 0..outcome.plan.cells()))];
+    let phases = outcome.plan.phases().iter().map(|phase| {
+        let cells = outcome.plan.cells_of(phase);
+        let table = vec![
+            ("from_s".to_owned(), real(phase.window.from.as_secs_f64())),
+            ("to_s".to_owned(), real(phase.window.to.as_secs_f64())),
+            ("classes".to_owned(), classes(scenario, outcome, phase.window, cells)),
+        ];
+        (phase.name.clone(), Tree::Table(table))
+    });
+    top.push(("phases".to_owned(), Tree::Table(phases.collect())));
+    top.push(("recovery".to_owned(), recovery_table(scenario, outcome)));
+    top.push(("limits".to_owned(), limits(scenario, outcome)));
+    let guards = scenario.guards.iter().zip(&outcome.guards);
+    let guards = guards.map(|(guard, counts)| (guard.name.clone(), guard_table(counts))).collect();
+    top.push(("guards".to_owned(), Tree::Table(guards)));
+    Tree::Table(top)
+}
+
+fn classes(scenario: &Scenario, outcome: &Outcome, window: Window, cells: std::ops::Range<usize>) -> Tree<Number> {
+    let tables = scenario.traffic.iter().enumerate().map(|(index, class)| {
+        let total = outcome.classes[index].total(cells.clone());
+        let series = &outcome.timeline.classes[index];
+        let peak = peak_ratio(outcome, series, window);
+        (class.name.clone(), class_metrics(scenario, class, &total, &outcome.answers, window, peak))
+    });
+    Tree::Table(tables.collect())
+}
+
+/// Wide bins with fewer calls than this say nothing about requests per call.
+const CALLS_FOR_A_RATIO: u32 = 5;
+
+/// The largest requests per call of the wide bins that begin in the window.
+fn peak_ratio(outcome: &Outcome, series: &crate::observe::timeline::ClassSeries, window: Window) -> f64 {
+    (0..outcome.timeline.wides)
+        .filter(|bin| window.contains(outcome.timeline.wide_start(*bin)))
+        .filter(|bin| series.wide_calls[*bin] >= CALLS_FOR_A_RATIO)
+        .filter_map(|bin| series.requests_per_call(bin))
+        .fold(f64::NAN, f64::max)
+}
+
+fn recovery_table(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
+    let Some(found) = recovery(scenario, &outcome.timeline) else { return Tree::Table(Vec::new()) };
+    let seconds = |time: Option<SimDuration>| real(time.map_or(f64::NAN, SimDuration::as_secs_f64));
+    Tree::Table(vec![
+        ("total_s".to_owned(), seconds(found.total())),
+        ("queue_s".to_owned(), seconds(found.queue)),
+        ("live_429_s".to_owned(), seconds(found.live_429)),
+        ("requests_per_call_s".to_owned(), seconds(found.requests_per_call)),
+    ])
+}
+
+/// A limit with less than this share left counts as nearly empty.
+const NEARLY_EMPTY: f32 = 0.1;
+
+fn limits(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
+    let tables = scenario.provider.limits.iter().enumerate().map(|(index, limit)| {
+        let LimitCounts { admitted, refused, impossible } = outcome.limits[index];
+        let shares = &outcome.timeline.limits[index];
+        let nearly_empty = shares.iter().filter(|share| **share < NEARLY_EMPTY).count() as u64;
+        let table = vec![
+            ("admitted".to_owned(), count(admitted)),
+            ("refused".to_owned(), count(refused)),
+            ("impossible".to_owned(), count(impossible)),
+            ("lowest_share".to_owned(), real(f64::from(shares.iter().copied().fold(1.0, f32::min)))),
+            ("below_tenth_s".to_owned(), real(outcome.timeline.bin.times(nearly_empty).as_secs_f64())),
+        ];
+        (limit.name.clone(), Tree::Table(table))
+    });
+    Tree::Table(tables.collect())
+}
+
+fn guard_table(counts: &GuardCounts) -> Tree<Number> {
+    Tree::Table(vec![
+        ("trips".to_owned(), count(counts.trips)),
+        ("refused".to_owned(), count(counts.refused)),
+        ("waits".to_owned(), count(counts.waits)),
+        ("waited_s".to_owned(), real(counts.waited.as_secs_f64())),
+    ])
+}
+
+fn count(n: u64) -> Tree<Number> {
+    Tree::Leaf(Number::count(n))
+}
+
+fn real(value: f64) -> Tree<Number> {
+    Tree::Leaf(Number::real(value))
+}

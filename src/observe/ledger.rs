@@ -1,0 +1,225 @@
+//! Counts per traffic class and cell. Everything is an array indexed by cell, status or element: the engine adds to
+//! it at every event.
+//!
+//! A task and what becomes of it belong to the cell in which it arrived; a call, its requests and their answers to the
+//! cell in which the call began; a worker's time to the cell in which it passes.
+
+use super::timeline::WorkerActivity;
+use crate::policy::answer::{Answer, Outcome};
+use crate::policy::retry::GiveUp;
+use crate::stats::LatencyStore;
+use crate::units::SimDuration;
+
+/// Which answers are counted apart: the statuses that a scenario can produce, then timeouts and dropped connections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnswerIndex {
+    names: Vec<String>,
+    by_status: Vec<u8>,
+    timeout: u8,
+    dropped: u8,
+}
+
+impl AnswerIndex {
+    /// An index of these statuses, ascending, beside 200.
+    pub fn new(statuses: &[u16]) -> AnswerIndex {
+        let mut statuses: Vec<u16> = statuses.iter().copied().chain([200]).collect();
+        statuses.sort_unstable();
+        statuses.dedup();
+        let mut by_status = vec![0; 600];
+        for (index, status) in statuses.iter().enumerate() {
+            by_status[*status as usize] = index as u8;
+        }
+        let mut names: Vec<String> = statuses.iter().map(u16::to_string).collect();
+        let (timeout, dropped) = (names.len() as u8, names.len() as u8 + 1);
+        names.extend(["timeout".to_owned(), "dropped".to_owned()]);
+        AnswerIndex { names, by_status, timeout, dropped }
+    }
+
+    /// The names in order: statuses, `timeout`, `dropped`.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The place of an answer.
+    #[inline]
+    pub fn of(&self, answer: &Answer) -> usize {
+        match answer.outcome {
+            Outcome::Delivered | Outcome::Refused => self.by_status[answer.status as usize] as usize,
+            Outcome::TimedOut => self.timeout as usize,
+            Outcome::Dropped | Outcome::ShortCircuited => self.dropped as usize,
+        }
+    }
+}
+
+/// What is counted of one class in one cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Tasks that arrived.
+    pub offered: u64,
+    /// Tasks that got all their answers.
+    pub delivered: u64,
+    /// Tasks that were given up.
+    pub failed: u64,
+    /// Tasks that met at least one 429.
+    pub tasks_with_429: u64,
+    /// Tasks that met at least one 529 or 503.
+    pub tasks_with_overload: u64,
+    /// Runs of the tasks that arrived here.
+    pub runs: u64,
+    /// Steps that those runs reached.
+    pub steps_reached: u64,
+    /// Requests of the tasks that arrived here, to their end.
+    pub task_requests: u64,
+    /// The most requests of one of them.
+    pub max_task_requests: u64,
+    /// The most requests of one of them that failed.
+    pub max_failed_task_requests: u64,
+    /// Calls that began.
+    pub calls: u64,
+    /// Requests of those calls.
+    pub requests: u64,
+    /// Requests of those calls that were answered 429.
+    pub requests_with_429: u64,
+    /// Times a breaker refused.
+    pub short_circuited: u64,
+    /// Worker time in nanoseconds, by [`WorkerActivity`]; idle is left to the reader.
+    pub worker_nanos: [u64; 5],
+}
+
+/// What is counted of one element of a class's client in one cell, by the arrival of the task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LayerCounts {
+    /// How often it was reached from the outside.
+    pub entered: u64,
+    /// How often it went for one more attempt.
+    pub retries: u64,
+    /// How often it gave up because its attempts were used.
+    pub exhausted: u64,
+    /// How often it gave up for another reason.
+    pub gave_up: u64,
+    /// How often it refused or let wait: guards only.
+    pub refused: u64,
+    /// The waits it took, in nanoseconds.
+    pub waited_nanos: u64,
+}
+
+/// All counts of one traffic class.
+#[derive(Clone, Debug)]
+pub struct ClassLedger {
+    /// By cell.
+    pub cells: Vec<Counts>,
+    /// By cell and place of the answer.
+    pub answers: Vec<u64>,
+    /// By cell and element, innermost first.
+    pub layers: Vec<LayerCounts>,
+    /// Latencies of delivered tasks, by cell of arrival.
+    pub latencies: Vec<LatencyStore>,
+    elements: usize,
+    answer_kinds: usize,
+}
+
+impl ClassLedger {
+    /// An empty ledger.
+    pub fn new(cells: usize, elements: usize, answer_kinds: usize) -> ClassLedger {
+        ClassLedger {
+            cells: vec![Counts::default(); cells],
+            answers: vec![0; cells * answer_kinds],
+            layers: vec![LayerCounts::default(); cells * elements],
+            latencies: (0..cells).map(|_| LatencyStore::new()).collect(),
+            elements,
+            answer_kinds,
+        }
+    }
+
+    /// The counts of an element in a cell.
+    #[inline]
+    pub fn layer(&mut self, cell: u16, element: usize) -> &mut LayerCounts {
+        &mut self.layers[cell as usize * self.elements + element]
+    }
+
+    /// Counts an answer.
+    #[inline]
+    pub fn answered(&mut self, cell: u16, place: usize) {
+        self.answers[cell as usize * self.answer_kinds + place] += 1;
+    }
+
+    /// Counts that a layer gave up.
+    pub fn gave_up(&mut self, cell: u16, element: usize, why: GiveUp) {
+        let counts = self.layer(cell, element);
+        match why {
+            GiveUp::Exhausted => counts.exhausted += 1,
+            GiveUp::NotRetried | GiveUp::Deadline | GiveUp::HintTooLong => counts.gave_up += 1,
+        }
+    }
+
+    /// Adds a worker's time.
+    #[inline]
+    pub fn worked(&mut self, cell: usize, activity: WorkerActivity, time: SimDuration) {
+        self.cells[cell].worker_nanos[activity as usize] += time.as_nanos();
+    }
+
+    /// The sum over a range of cells.
+    pub fn total(&self, cells: std::ops::Range<usize>) -> ClassTotal {
+        let mut total = ClassTotal {
+            counts: Counts::default(),
+            answers: vec![0; self.answer_kinds],
+            layers: vec![LayerCounts::default(); self.elements],
+            latency: LatencyStore::new(),
+        };
+        for cell in cells {
+            total.counts.add(&self.cells[cell]);
+            let answers = &self.answers[cell * self.answer_kinds..][..self.answer_kinds];
+            total.answers.iter_mut().zip(answers).for_each(|(sum, n)| *sum += n);
+            let layers = &self.layers[cell * self.elements..][..self.elements];
+            total.layers.iter_mut().zip(layers).for_each(|(sum, n)| sum.add(n));
+            total.latency.merge(&self.latencies[cell]);
+        }
+        total
+    }
+}
+
+/// The counts of one class over several cells.
+#[derive(Clone, Debug)]
+pub struct ClassTotal {
+    /// Tasks, calls, requests and worker time.
+    pub counts: Counts,
+    /// By place of the answer.
+    pub answers: Vec<u64>,
+    /// By element, innermost first.
+    pub layers: Vec<LayerCounts>,
+    /// Latencies of delivered tasks.
+    pub latency: LatencyStore,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Counts) {
+        self.offered += other.offered;
+        self.delivered += other.delivered;
+        self.failed += other.failed;
+        self.tasks_with_429 += other.tasks_with_429;
+        self.tasks_with_overload += other.tasks_with_overload;
+        self.runs += other.runs;
+        self.steps_reached += other.steps_reached;
+        self.task_requests += other.task_requests;
+        self.max_task_requests = self.max_task_requests.max(other.max_task_requests);
+        self.max_failed_task_requests = self.max_failed_task_requests.max(other.max_failed_task_requests);
+        self.calls += other.calls;
+        self.requests += other.requests;
+        self.requests_with_429 += other.requests_with_429;
+        self.short_circuited += other.short_circuited;
+        for (sum, nanos) in self.worker_nanos.iter_mut().zip(other.worker_nanos) {
+            *sum += nanos;
+        }
+    }
+}
+
+impl LayerCounts {
+    fn add(&mut self, other: &LayerCounts) {
+        self.entered += other.entered;
+        self.retries += other.retries;
+        self.exhausted += other.exhausted;
+        self.gave_up += other.gave_up;
+        self.refused += other.refused;
+        self.waited_nanos += other.waited_nanos;
+    }
+}

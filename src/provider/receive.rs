@@ -1,0 +1,124 @@
+//! The provider at work: what it answers to a request, and when. It borrows nothing of the engine, so a real clock can
+//! drive it as well as a simulated one.
+
+use super::fault::{Fault, Respond};
+use super::limit::Limit;
+use super::{Provider, Request};
+use crate::policy::answer::Answer;
+use crate::policy::token_bucket::TokenBucketState;
+use crate::random::Key;
+use crate::units::{SimDuration, SimTime};
+
+/// What becomes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is answered.
+    Answered {
+        /// When the answer is back.
+        at: SimTime,
+        /// The answer.
+        answer: Answer,
+        /// Who gave it.
+        by: AnsweredBy,
+    },
+    /// Nothing ever comes back.
+    Never,
+}
+
+/// Who answered a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnsweredBy {
+    /// The fault of this index.
+    Fault(usize),
+    /// The limit of this index.
+    Limit(usize),
+    /// The service itself.
+    Service,
+}
+
+/// The provider in a run.
+#[derive(Clone, Debug)]
+pub struct ProviderState<'a> {
+    settings: &'a Provider,
+    levels: Vec<TokenBucketState>,
+    /// For each fault the name's key word, so that its draws do not depend on its place in the file.
+    fault_words: Vec<u64>,
+    limit_words: Vec<u64>,
+}
+
+/// Purposes of a request's draws, beyond those named after faults and limits.
+const FAULT_LATENCY: u64 = 0x6c61_7465_6e63_79;
+
+impl<'a> ProviderState<'a> {
+    /// A provider with full limits.
+    pub fn new(settings: &'a Provider) -> Self {
+        ProviderState {
+            settings,
+            levels: settings.limits.iter().map(|limit| limit.bucket.full(SimTime::ZERO)).collect(),
+            fault_words: settings.faults.iter().map(|fault| Key::word(&fault.name)).collect(),
+            limit_words: settings.limits.iter().map(|limit| Key::word(&limit.name)).collect(),
+        }
+    }
+
+    /// What becomes of a request that arrives at `now`; `service` is asked how long it takes to serve, if it is.
+    pub fn receive(&mut self, now: SimTime, request: &Request, service: impl FnOnce() -> SimDuration) -> Verdict {
+        for (index, fault) in self.settings.faults.iter().enumerate() {
+            if self.strikes(index, fault, now, request) {
+                return self.fault_verdict(index, fault, now, request);
+            }
+        }
+        if let Some((index, shortfall)) = self.longest_shortfall(now, request) {
+            let limit = &self.settings.limits[index];
+            let mut draws = request.key.with(self.limit_words[index]).stream();
+            let at = now + SimDuration::from_secs_f64(limit.refusal_latency.sample(&mut draws));
+            let answer = Answer::refused(limit.status).with_hint(limit.hint.map(|form| form.hint(shortfall)));
+            return Verdict::Answered { at, answer, by: AnsweredBy::Limit(index) };
+        }
+        for (limit, level) in self.settings.limits.iter().zip(&mut self.levels) {
+            limit.bucket.withdraw(level, cost(limit, request), now);
+        }
+        Verdict::Answered { at: now + service(), answer: Answer::DELIVERED, by: AnsweredBy::Service }
+    }
+
+    /// The level of each limit, in the order of the settings.
+    pub fn levels(&self) -> &[TokenBucketState] {
+        &self.levels
+    }
+
+    fn strikes(&self, index: usize, fault: &Fault, now: SimTime, request: &Request) -> bool {
+        if fault.window.is_some_and(|window| !window.contains(now)) {
+            return false;
+        }
+        let probability = fault.probability[request.class as usize].at(now);
+        probability > 0.0 && request.key.with(self.fault_words[index]).unit() < probability
+    }
+
+    fn fault_verdict(&self, index: usize, fault: &Fault, now: SimTime, request: &Request) -> Verdict {
+        let mut draws = request.key.with(self.fault_words[index]).with(FAULT_LATENCY).stream();
+        let (answer, after) = match &fault.respond {
+            Respond::Status { status, after, hint, should_retry } => {
+                (Answer { should_retry: *should_retry, ..Answer::refused(*status).with_hint(*hint) }, after)
+            }
+            Respond::Drop { after } => (Answer::DROPPED, after),
+            Respond::Hang => return Verdict::Never,
+        };
+        let at = now + SimDuration::from_secs_f64(after.sample(&mut draws));
+        Verdict::Answered { at, answer, by: AnsweredBy::Fault(index) }
+    }
+
+    /// The limit that the request would have to wait for longest, and how long; `None` where it fits into all.
+    fn longest_shortfall(&self, now: SimTime, request: &Request) -> Option<(usize, SimDuration)> {
+        let mut longest: Option<(usize, SimDuration)> = None;
+        for (index, (limit, level)) in self.settings.limits.iter().zip(&self.levels).enumerate() {
+            let shortfall = limit.bucket.shortfall(level, cost(limit, request), now);
+            if !shortfall.is_zero() && longest.is_none_or(|(_, known)| shortfall > known) {
+                longest = Some((index, shortfall));
+            }
+        }
+        longest
+    }
+}
+
+fn cost(limit: &Limit, request: &Request) -> u64 {
+    limit.counts.cost(request.input_tokens, request.output_tokens)
+}

@@ -1,0 +1,165 @@
+//! The state of all guards. A guard has one instance for each worker, process, class, client or for everybody,
+//! according to its scope; instances lie in one array, at an offset known when the run begins.
+
+use crate::observe::outcome::GuardCounts;
+use crate::policy::answer::Answer;
+use crate::policy::circuit_breaker::{BreakerCounts, BreakerState, Gate};
+use crate::policy::guard::{Guard, Mechanism, Scope};
+use crate::policy::pacer::Counts;
+use crate::policy::token_bucket::TokenBucketState;
+use crate::scenario::Scenario;
+use crate::traffic::TaskKind;
+use crate::units::SimTime;
+
+/// The state of one instance of a guard.
+enum State {
+    Breaker(BreakerState),
+    Pacer(TokenBucketState),
+}
+
+/// Who asks a guard.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asker {
+    pub(super) class: u16,
+    /// The worker's number in its class; anything for turns.
+    pub(super) worker: u32,
+    pub(super) input_tokens: u32,
+    pub(super) output_tokens: u32,
+}
+
+/// All guards of a run.
+pub(super) struct Bank<'a> {
+    guards: &'a [Guard],
+    counts: Vec<GuardCounts>,
+    states: Vec<State>,
+    /// Where each guard's instances begin.
+    bases: Vec<usize>,
+    /// For each class: its client, its first worker and process among all, and how many processes it has.
+    places: Vec<ClassPlace>,
+}
+
+struct ClassPlace {
+    client: usize,
+    first_worker: usize,
+    first_process: usize,
+    processes: u32,
+}
+
+impl<'a> Bank<'a> {
+    pub(super) fn new(scenario: &'a Scenario) -> Bank<'a> {
+        let mut places = Vec::new();
+        let (mut workers, mut processes) = (0, 0);
+        for class in &scenario.traffic {
+            let (own_workers, own_processes) = match class.kind {
+                TaskKind::Jobs { workers, processes } => (workers, processes),
+                TaskKind::Turns => (1, 1),
+            };
+            places.push(ClassPlace {
+                client: class.client,
+                first_worker: workers,
+                first_process: processes,
+                processes: own_processes,
+            });
+            workers += own_workers as usize;
+            processes += own_processes as usize;
+        }
+        let mut bank = Bank {
+            guards: &scenario.guards,
+            counts: vec![GuardCounts::default(); scenario.guards.len()],
+            states: Vec::new(),
+            bases: Vec::new(),
+            places,
+        };
+        for guard in &scenario.guards {
+            bank.bases.push(bank.states.len());
+            let instances = match guard.scope {
+                Scope::Worker => workers,
+                Scope::Process => processes,
+                Scope::Class => scenario.traffic.len(),
+                Scope::Client => scenario.clients.len(),
+                Scope::Global => 1,
+            };
+            bank.states.extend((0..instances).map(|_| match &guard.mechanism {
+                Mechanism::Breaker(breaker) => State::Breaker(breaker.closed()),
+                Mechanism::Pacer(pacer) => State::Pacer(pacer.bucket.full(SimTime::ZERO)),
+            }));
+        }
+        bank
+    }
+
+    fn instance(&self, guard: usize, asker: Asker) -> usize {
+        let place = &self.places[asker.class as usize];
+        self.bases[guard]
+            + match self.guards[guard].scope {
+                Scope::Worker => place.first_worker + asker.worker as usize,
+                Scope::Process => place.first_process + (asker.worker % place.processes) as usize,
+                Scope::Class => asker.class as usize,
+                Scope::Client => place.client,
+                Scope::Global => 0,
+            }
+    }
+
+    /// What the guard says to someone who wants to pass.
+    pub(super) fn pass(&mut self, guard: usize, asker: Asker, now: SimTime) -> Gate {
+        let instance = self.instance(guard, asker);
+        let gate = match (&self.guards[guard].mechanism, &mut self.states[instance]) {
+            (Mechanism::Breaker(breaker), State::Breaker(state)) => breaker.enter(state, now),
+            (Mechanism::Pacer(pacer), State::Pacer(state)) => {
+                let cost = Counts::cost(pacer.counts, asker.input_tokens, asker.output_tokens);
+                let wait = pacer.bucket.reserve(state, cost, now);
+                if wait.is_zero() { Gate::Pass } else { Gate::Reserved(now + wait) }
+            }
+            (Mechanism::Breaker(_) | Mechanism::Pacer(_), _) => unreachable!("a guard's state is of its own kind"),
+        };
+        let counts = &mut self.counts[guard];
+        match gate {
+            Gate::Pass => {}
+            Gate::Refuse => counts.refused += 1,
+            Gate::Wait(until) | Gate::Reserved(until) => {
+                counts.waits += 1;
+                counts.waited += until - now;
+            }
+        }
+        gate
+    }
+
+    /// A response of the provider, or a result at the guard's place, is shown to a guard that counts it.
+    pub(super) fn record(&mut self, guard: usize, asker: Asker, answer: &Answer, now: SimTime) {
+        let instance = self.instance(guard, asker);
+        if let (Mechanism::Breaker(breaker), State::Breaker(state)) =
+            (&self.guards[guard].mechanism, &mut self.states[instance])
+        {
+            breaker.record(state, answer, now);
+        }
+    }
+
+    /// Whether the guard counts the results that pass outward through its place.
+    pub(super) fn counts_results(&self, guard: usize) -> bool {
+        match &self.guards[guard].mechanism {
+            Mechanism::Breaker(breaker) => breaker.counts == BreakerCounts::Results,
+            Mechanism::Pacer(_) => false,
+        }
+    }
+
+    /// Until when a pausing breaker keeps this worker from taking a job.
+    pub(super) fn pauses_until(&mut self, guard: usize, asker: Asker, now: SimTime) -> Option<SimTime> {
+        let instance = self.instance(guard, asker);
+        match (&self.guards[guard].mechanism, &mut self.states[instance]) {
+            (Mechanism::Breaker(breaker), State::Breaker(state)) => breaker.pauses_until(state, now),
+            (Mechanism::Breaker(_) | Mechanism::Pacer(_), _) => None,
+        }
+    }
+
+    /// What was counted, guard by guard.
+    pub(super) fn finish(mut self) -> Vec<GuardCounts> {
+        for (guard, base) in self.bases.iter().enumerate() {
+            let end = self.bases.get(guard + 1).copied().unwrap_or(self.states.len());
+            let trips = self.states[*base..end].iter().map(|state| match state {
+                State::Breaker(breaker) => u64::from(breaker.trips),
+                State::Pacer(_) => 0,
+            });
+            self.counts[guard].trips = trips.sum();
+        }
+        self.counts
+    }
+}

@@ -1,0 +1,66 @@
+//! What a pending event is about, packed into the 64 bits that the queue carries.
+
+/// Something that happens to an entity at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// The next task of this arrival process arrives.
+    TaskArrives { class: u16, process: u32 },
+    /// A job may be taken: it enters the queue at its back.
+    JobQueued { class: u16, task: u32 },
+    /// A job may be taken: it enters the queue at its front.
+    JobQueuedFirst { class: u16, task: u32 },
+    /// What the run waited for is there: an answer, or the end of a wait.
+    RunGoesOn { class: u16, run: u32 },
+    /// A breaker that paused the class's workers may have closed.
+    PauseEnds { class: u16 },
+}
+
+const TASK_ARRIVES: u64 = 0;
+const JOB_QUEUED: u64 = 1;
+const JOB_QUEUED_FIRST: u64 = 2;
+const RUN_GOES_ON: u64 = 3;
+const PAUSE_ENDS: u64 = 4;
+
+impl Event {
+    /// Kind in the low byte, class in the next two, the entity in the high four.
+    pub(super) const fn pack(self) -> u64 {
+        let (kind, class, entity) = match self {
+            Event::TaskArrives { class, process } => (TASK_ARRIVES, class, process),
+            Event::JobQueued { class, task } => (JOB_QUEUED, class, task),
+            Event::JobQueuedFirst { class, task } => (JOB_QUEUED_FIRST, class, task),
+            Event::RunGoesOn { class, run } => (RUN_GOES_ON, class, run),
+            Event::PauseEnds { class } => (PAUSE_ENDS, class, 0),
+        };
+        kind | (class as u64) << 8 | (entity as u64) << 32
+    }
+
+    /// The event that was packed.
+    pub(super) const fn unpack(packed: u64) -> Event {
+        let (class, entity) = ((packed >> 8) as u16, (packed >> 32) as u32);
+        match packed & 0xFF {
+            TASK_ARRIVES => Event::TaskArrives { class, process: entity },
+            JOB_QUEUED => Event::JobQueued { class, task: entity },
+            JOB_QUEUED_FIRST => Event::JobQueuedFirst { class, task: entity },
+            RUN_GOES_ON => Event::RunGoesOn { class, run: entity },
+            _ => Event::PauseEnds { class },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packing_loses_nothing() {
+        for event in [
+            Event::TaskArrives { class: 63, process: 7 },
+            Event::JobQueued { class: 1, task: u32::MAX },
+            Event::JobQueuedFirst { class: 0, task: 0 },
+            Event::RunGoesOn { class: 2, run: 1_000_000 },
+            Event::PauseEnds { class: u16::MAX },
+        ] {
+            assert_eq!(Event::unpack(event.pack()), event);
+        }
+    }
+}

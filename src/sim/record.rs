@@ -1,0 +1,240 @@
+//! The records of what is in flight: one for each task that has arrived and not ended, one for each run. They lie in
+//! slabs, so that memory is proportional to what is in flight, not to what has passed, and nothing is allocated once
+//! the slabs have grown to that size.
+
+use crate::policy::answer::{Answer, Outcome};
+use crate::policy::retry::LayerState;
+use crate::policy::stack::Cursor;
+use crate::provider::AnsweredBy;
+use crate::units::{SimDuration, SimTime};
+
+/// No worker: a turn, or a job that sleeps without one.
+pub(super) const NO_WORKER: u32 = u32::MAX;
+
+/// A task that has arrived and not ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Task {
+    pub(super) arrived: SimTime,
+    /// Its ordinal among the tasks of its class.
+    pub(super) index: u32,
+    pub(super) requests: u32,
+    pub(super) runs: u32,
+    /// The cell and the wide bin in which it arrived.
+    pub(super) cell: u16,
+    /// The step at which its next run begins.
+    pub(super) next_step: u8,
+    pub(super) met: Met,
+    pub(super) wide: u32,
+}
+
+/// What a task has met so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Met {
+    pub(super) throttled: bool,
+    pub(super) overloaded: bool,
+}
+
+/// What a run is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Doing {
+    /// A request is in flight; its answer is known to the engine and not yet to the run.
+    #[default]
+    InFlight,
+    /// It waits for its next attempt.
+    WaitingRetry,
+    /// It waits for a limiter or a breaker.
+    WaitingLimiter,
+    /// It waits in the queue for a worker, to go on where it is.
+    WaitingWorker,
+}
+
+/// One execution of a task.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Run {
+    pub(super) task: u32,
+    pub(super) worker: u32,
+    pub(super) answer: PackedAnswer,
+    /// When its last request was sent.
+    pub(super) sent: SimTime,
+    /// The wide bin and the cell in which its last call began.
+    pub(super) call_wide: u32,
+    pub(super) call_cell: u16,
+    pub(super) step: u8,
+    pub(super) doing: Doing,
+    pub(super) cursor: Cursor,
+    /// Calls begun in this step of this run.
+    pub(super) calls: u32,
+    pub(super) input_tokens: u32,
+    pub(super) output_tokens: u32,
+    /// Who answers the request in flight.
+    pub(super) by: PackedSource,
+}
+
+/// Who answers, in two bytes: the service, then faults, then limits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PackedSource(u16);
+
+impl PackedSource {
+    pub(super) const fn pack(by: AnsweredBy) -> PackedSource {
+        PackedSource(match by {
+            AnsweredBy::Service => 0,
+            AnsweredBy::Fault(fault) => 1 + 2 * fault as u16,
+            AnsweredBy::Limit(limit) => 2 + 2 * limit as u16,
+        })
+    }
+
+    pub(super) const fn unpack(self) -> AnsweredBy {
+        match self.0 {
+            0 => AnsweredBy::Service,
+            n if n % 2 == 1 => AnsweredBy::Fault(n as usize / 2),
+            n => AnsweredBy::Limit(n as usize / 2 - 1),
+        }
+    }
+}
+
+/// An answer in 16 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PackedAnswer {
+    /// Zero for none.
+    hint: SimDuration,
+    status: u16,
+    outcome: u8,
+    should_retry: u8,
+}
+
+impl PackedAnswer {
+    pub(super) fn pack(answer: Answer) -> PackedAnswer {
+        let outcome = match answer.outcome {
+            Outcome::Delivered => 0,
+            Outcome::Refused => 1,
+            Outcome::TimedOut => 2,
+            Outcome::Dropped => 3,
+            Outcome::ShortCircuited => 4,
+        };
+        let should_retry = match answer.should_retry {
+            None => 0,
+            Some(false) => 1,
+            Some(true) => 2,
+        };
+        PackedAnswer { hint: answer.hint.unwrap_or(SimDuration::ZERO), status: answer.status, outcome, should_retry }
+    }
+
+    pub(super) fn unpack(self) -> Answer {
+        let outcome = match self.outcome {
+            0 => Outcome::Delivered,
+            1 => Outcome::Refused,
+            2 => Outcome::TimedOut,
+            3 => Outcome::Dropped,
+            _ => Outcome::ShortCircuited,
+        };
+        let should_retry = match self.should_retry {
+            0 => None,
+            word => Some(word == 2),
+        };
+        let hint = (!self.hint.is_zero()).then_some(self.hint);
+        Answer { outcome, status: self.status, should_retry, hint }
+    }
+}
+
+/// Records of one kind, each with `stride` entries of a side array of its own.
+#[derive(Clone, Debug)]
+pub(super) struct Slab<T, S> {
+    records: Vec<T>,
+    side: Vec<S>,
+    stride: usize,
+    free: Vec<u32>,
+}
+
+impl<T: Default, S: Copy + Default> Slab<T, S> {
+    pub(super) const fn new(stride: usize) -> Self {
+        Slab { records: Vec::new(), side: Vec::new(), stride, free: Vec::new() }
+    }
+
+    /// Stores a record; its side entries are reset.
+    pub(super) fn insert(&mut self, record: T) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.records[slot as usize] = record;
+            self.side_of(slot).fill(S::default());
+            return slot;
+        }
+        let slot = u32::try_from(self.records.len()).expect("fewer than 2^32 records in flight");
+        self.records.push(record);
+        self.side.resize(self.side.len() + self.stride, S::default());
+        slot
+    }
+
+    /// Gives the slot back.
+    pub(super) fn remove(&mut self, slot: u32) {
+        self.free.push(slot);
+    }
+
+    #[inline]
+    pub(super) fn get(&self, slot: u32) -> &T {
+        &self.records[slot as usize]
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, slot: u32) -> &mut T {
+        &mut self.records[slot as usize]
+    }
+
+    /// The side entries of a record.
+    #[inline]
+    pub(super) fn side_of(&mut self, slot: u32) -> &mut [S] {
+        &mut self.side[slot as usize * self.stride..][..self.stride]
+    }
+
+    /// A record and its side entries.
+    #[inline]
+    pub(super) fn parts(&mut self, slot: u32) -> (&mut T, &mut [S]) {
+        (&mut self.records[slot as usize], &mut self.side[slot as usize * self.stride..][..self.stride])
+    }
+
+    /// How many records are in use.
+    pub(super) fn in_use(&self) -> usize {
+        self.records.len() - self.free.len()
+    }
+
+    /// All slots in use, ascending.
+    pub(super) fn slots(&self) -> Vec<u32> {
+        let mut free = vec![false; self.records.len()];
+        self.free.iter().for_each(|slot| free[*slot as usize] = true);
+        (0..self.records.len() as u32).filter(|slot| !free[*slot as usize]).collect()
+    }
+}
+
+/// Tasks, each with the number of requests that its steps have sent.
+pub(super) type Tasks = Slab<Task, u32>;
+/// Runs, each with the state of its client's elements.
+pub(super) type Runs = Slab<Run, LayerState>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packing_an_answer_loses_nothing_but_a_zero_hint() {
+        let answers = [
+            Answer::DELIVERED,
+            Answer::TIMED_OUT,
+            Answer::DROPPED,
+            Answer::SHORT_CIRCUITED,
+            Answer::refused(429).with_hint(Some(SimDuration::from_secs(6))),
+            Answer { should_retry: Some(false), ..Answer::refused(500) },
+            Answer { should_retry: Some(true), ..Answer::refused(400) },
+        ];
+        for answer in answers {
+            assert_eq!(PackedAnswer::pack(answer).unpack(), answer);
+        }
+    }
+
+    #[test]
+    fn a_slab_reuses_its_slots_with_clean_sides() {
+        let mut slab: Slab<u8, u32> = Slab::new(2);
+        let first = slab.insert(1);
+        slab.side_of(first)[1] = 9;
+        slab.remove(first);
+        let second = slab.insert(2);
+        assert_eq!((first, slab.side_of(second).to_vec(), slab.in_use()), (second, vec![0, 0], 1));
+    }
+}

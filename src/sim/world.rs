@@ -1,0 +1,89 @@
+//! A scenario compiled for the loop: what is looked up by name or computed from settings is an index or a constant
+//! here.
+
+use crate::observe::AnswerIndex;
+use crate::policy::circuit_breaker::BreakerCounts;
+use crate::policy::guard::Mechanism;
+use crate::policy::stack::{Client, Role};
+use crate::provider::Respond;
+use crate::random::{Key, Seed};
+use crate::scenario::Scenario;
+use crate::traffic::TrafficClass;
+
+/// One traffic class, compiled.
+pub(super) struct Class<'a> {
+    pub(super) settings: &'a TrafficClass,
+    pub(super) client: &'a Client,
+    /// The key that the class's draws start from.
+    pub(super) key: Key,
+    /// The key word of each step's name.
+    pub(super) step_words: Vec<u64>,
+    /// The key word of each element's name, innermost first.
+    pub(super) element_words: Vec<u64>,
+    /// Guards of the client that every response feeds.
+    pub(super) fed_by_responses: Vec<usize>,
+    /// Breakers of the client that pause workers while open.
+    pub(super) pausing: Vec<usize>,
+}
+
+/// Purposes of draws that are not named after anything.
+pub(super) mod purpose {
+    /// The token counts of a step.
+    pub(crate) const TOKENS: u64 = u64::from_be_bytes(*b"  tokens");
+    /// The service time of a request.
+    pub(crate) const SERVICE: u64 = u64::from_be_bytes(*b" service");
+    /// The jitter of a client's elements.
+    pub(crate) const JITTER: u64 = u64::from_be_bytes(*b"  jitter");
+    /// Arrivals of a class.
+    pub(crate) const ARRIVALS: u64 = u64::from_be_bytes(*b"arrivals");
+}
+
+/// All classes of a scenario, compiled.
+pub(super) fn classes(scenario: &Scenario, seed: Seed) -> Vec<Class<'_>> {
+    scenario
+        .traffic
+        .iter()
+        .map(|settings| {
+            let client = scenario.client_of(settings);
+            let guards = || {
+                client.elements().iter().filter_map(|element| match &element.role {
+                    Role::Guard(guard) => Some(*guard),
+                    Role::Retry(_) | Role::Queue(..) => None,
+                })
+            };
+            let breaker = |guard: usize| match &scenario.guards[guard].mechanism {
+                Mechanism::Breaker(breaker) => Some(breaker),
+                Mechanism::Pacer(_) => None,
+            };
+            Class {
+                settings,
+                client,
+                key: seed.key().named(&settings.name),
+                step_words: settings.steps.iter().map(|step| Key::word(&step.name)).collect(),
+                element_words: client.elements().iter().map(|element| Key::word(&element.name)).collect(),
+                fed_by_responses: guards()
+                    .filter(|g| breaker(*g).is_some_and(|b| b.counts == BreakerCounts::Responses))
+                    .collect(),
+                pausing: guards().filter(|g| breaker(*g).is_some_and(|b| b.pauses_workers)).collect(),
+            }
+        })
+        .collect()
+}
+
+/// The answers that a scenario can produce.
+pub(super) fn answer_index(scenario: &Scenario) -> AnswerIndex {
+    let limits = scenario.provider.limits.iter().map(|limit| limit.status);
+    let faults = scenario.provider.faults.iter().filter_map(|fault| match &fault.respond {
+        Respond::Status { status, .. } => Some(*status),
+        Respond::Drop { .. } | Respond::Hang => None,
+    });
+    let statuses: Vec<u16> = limits.chain(faults).collect();
+    AnswerIndex::new(&statuses)
+}
+
+/// A digest of the world's settings: what is not an event, and yet must be equal for two worlds to be the same one.
+pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
+    let steps = scenario.traffic.iter().map(|class| (&class.name, &class.steps, class.enqueue_delay));
+    let text = format!("{:?} {:?} {:?}", scenario.provider, steps.collect::<Vec<_>>(), scenario.horizon);
+    Key::word(&text)
+}
