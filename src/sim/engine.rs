@@ -4,7 +4,7 @@
 use super::bank::{Asker, Bank};
 use super::event::Event;
 use super::event_queue::{EventQueue, Rank};
-use super::record::{Doing, Met, NO_WORKER, PackedAnswer, PackedSource, Run, Runs, Task, Tasks};
+use super::record::{Doing, NO_TASK, NO_WORKER, PackedAnswer, PackedSource, Run, Runs, Task, Tasks};
 use super::workforce::{Waiter, Workforce};
 use super::world::{self, Class, purpose};
 use crate::observe::ledger::ClassLedger;
@@ -252,18 +252,28 @@ impl<'a, O: Observer> Engine<'a, O> {
         let fact = mix(compiled.key.with(u64::from(index)).bits() ^ mix(now.as_nanos()));
         self.world_digest = self.world_digest.wrapping_add(fact);
         self.digest = self.digest.wrapping_add(fact);
-        let task = state.tasks.insert(Task { arrived: now, index, cell, wide, ..Task::default() });
-        if compiled.client.queue().is_some() && state.queue_states.len() <= task as usize {
-            state.queue_states.resize(task as usize + 1, LayerState::default());
-        }
-        let (is_live, delay) = (compiled.settings.is_live(), compiled.settings.enqueue_delay);
+        let task = Task { arrived: now, index, cell, wide, ..Task::default() };
         self.show(|| Fact::TaskArrived { class, task: index, at: now });
-        if is_live {
-            self.begin_run(class, task, NO_WORKER);
-        } else if delay.is_zero() {
-            self.enqueue(class, Waiter::Task(task), Place::Back);
+        if self.classes[class as usize].settings.is_live() {
+            self.begin_run(class, task, NO_TASK, NO_WORKER);
         } else {
-            self.events.push(now + delay, Rank::Attempt, Event::JobQueued { class, task }.pack());
+            self.job_arrives(class, task);
+        }
+    }
+
+    fn job_arrives(&mut self, class: u16, task: Task) {
+        let compiled = &self.classes[class as usize];
+        let state = &mut self.states[class as usize];
+        let slot = state.tasks.insert(task);
+        if compiled.client.queue().is_some() && state.queue_states.len() <= slot as usize {
+            state.queue_states.resize(slot as usize + 1, LayerState::default());
+        }
+        let delay = compiled.settings.enqueue_delay;
+        if delay.is_zero() {
+            self.enqueue(class, Waiter::Task(slot), Place::Back);
+        } else {
+            let at = self.now() + delay;
+            self.events.push(at, Rank::Attempt, Event::JobQueued { class, task: slot }.pack());
         }
     }
 
@@ -290,7 +300,10 @@ impl<'a, O: Observer> Engine<'a, O> {
             let (now, narrow) = (self.now(), self.clock.narrow());
             let state = &mut self.states[class as usize];
             match state.force.assign(position, now, narrow) {
-                (worker, Waiter::Task(task)) => self.begin_run(class, task, worker),
+                (worker, Waiter::Task(slot)) => {
+                    let task = *state.tasks.get(slot);
+                    self.begin_run(class, task, slot, worker);
+                }
                 (worker, Waiter::Run(run)) => {
                     state.runs.get_mut(run).worker = worker;
                     self.advance(class, run, Input::Woken);
@@ -340,19 +353,17 @@ impl<'a, O: Observer> Engine<'a, O> {
 
     // Runs.
 
-    fn begin_run(&mut self, class: u16, task: u32, worker: u32) {
+    fn begin_run(&mut self, class: u16, mut task: Task, slot: u32, worker: u32) {
         let now = self.now();
         let state = &mut self.states[class as usize];
-        let record = state.tasks.get_mut(task);
-        record.runs += 1;
-        let (first, step) = (record.runs == 1, record.next_step);
-        state.ledger.cells[record.cell as usize].runs += 1;
-        let run = state.runs.insert(Run { task, worker, step, ..Run::default() });
+        task.runs += 1;
+        state.ledger.cells[task.cell as usize].runs += 1;
+        let run = state.runs.insert(Run { task, slot, worker, step: task.next_step, ..Run::default() });
         if let Some(queue) = self.classes[class as usize].client.queue_element() {
-            let (saved, layer) = (&mut state.queue_states[task as usize], &mut state.runs.side_of(run)[queue]);
-            if first {
+            let (saved, layer) = (&mut state.queue_states[slot as usize], &mut state.runs.side_of(run)[queue]);
+            if task.runs == 1 {
                 *saved = LayerState { since: now, previous: SimDuration::ZERO, attempts: 1 };
-                state.ledger.layer(record.cell, queue).entered += 1;
+                state.ledger.layer(task.cell, queue).entered += 1;
             }
             *layer = *saved;
         }
@@ -364,14 +375,23 @@ impl<'a, O: Observer> Engine<'a, O> {
         let compiled = &self.classes[class as usize];
         let state = &mut self.states[class as usize];
         let record = state.runs.get_mut(run);
-        let task = state.tasks.get(record.task);
         let step = record.step as usize;
         let settings = &compiled.settings.steps[step];
-        let mut draws = compiled.step_key(task.index, step).with(purpose::TOKENS).stream();
         record.calls = 0;
+        record.ordinal = if record.slot == NO_TASK { 0 } else { state.tasks.side_of(record.slot)[step] };
+        let mut draws = compiled.step_key(record.task.index, step).with(purpose::TOKENS).stream();
         record.input_tokens = tokens(&settings.input_tokens, &mut draws);
         record.output_tokens = tokens(&settings.output_tokens, &mut draws);
-        state.ledger.cells[task.cell as usize].steps_reached += 1;
+        state.ledger.cells[record.task.cell as usize].steps_reached += 1;
+    }
+
+    /// Keeps what the job's own record must know of the run's current step.
+    fn leave_step(&mut self, class: u16, run: u32) {
+        let state = &mut self.states[class as usize];
+        let record = state.runs.get(run);
+        if record.slot != NO_TASK {
+            state.tasks.side_of(record.slot)[record.step as usize] = record.ordinal;
+        }
     }
 
     fn run_goes_on(&mut self, class: u16, run: u32) {
@@ -422,11 +442,12 @@ impl<'a, O: Observer> Engine<'a, O> {
                 Next::Sleep { until, why, holds_worker } => return self.sleep(class, run, until, why, holds_worker),
                 Next::Requeue { at, requeue } => return self.requeue(class, run, at, requeue),
                 Next::Done(answer) if answer.is_delivered() => {
-                    let record = self.states[class as usize].runs.get_mut(run);
+                    let record = self.states[class as usize].runs.get(run);
                     if record.step as usize + 1 == self.classes[class as usize].settings.steps.len() {
                         return self.end_task(class, run, Fate::Delivered);
                     }
-                    record.step += 1;
+                    self.leave_step(class, run);
+                    self.states[class as usize].runs.get_mut(run).step += 1;
                     self.begin_step(class, run);
                     input = Input::Begin;
                 }
@@ -445,7 +466,6 @@ impl<'a, O: Observer> Engine<'a, O> {
         let mut host = Walker {
             class,
             compiled,
-            task: state.tasks.get(record.task),
             run: record,
             bank: &mut self.bank,
             ledger: &mut state.ledger,
@@ -473,37 +493,39 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// The run failed and the queue wants another one.
     fn requeue(&mut self, class: u16, run: u32, at: SimTime, requeue: Requeue) {
         let now = self.now();
+        self.leave_step(class, run);
         let state = &mut self.states[class as usize];
-        let record = *state.runs.get(run);
+        let Run { mut task, slot, worker, step, .. } = *state.runs.get(run);
         if let Some(queue) = self.classes[class as usize].client.queue_element() {
-            state.queue_states[record.task as usize] = state.runs.side_of(run)[queue];
+            state.queue_states[slot as usize] = state.runs.side_of(run)[queue];
         }
-        state.tasks.get_mut(record.task).next_step = match requeue.resume {
+        task.next_step = match requeue.resume {
             Resume::Restart => 0,
-            Resume::FailedStep => record.step,
+            Resume::FailedStep => step,
         };
+        *state.tasks.get_mut(slot) = task;
         state.runs.remove(run);
-        let task = record.task;
         if at > now {
             let event = match requeue.place {
-                Place::Back => Event::JobQueued { class, task },
-                Place::Front => Event::JobQueuedFirst { class, task },
+                Place::Back => Event::JobQueued { class, task: slot },
+                Place::Front => Event::JobQueuedFirst { class, task: slot },
             };
             self.events.push(at, Rank::Attempt, event.pack());
         } else {
             // The job is back in the queue before its worker looks for the next one.
-            self.enqueue(class, Waiter::Task(task), requeue.place);
+            self.enqueue(class, Waiter::Task(slot), requeue.place);
         }
-        self.release(class, record.worker);
+        self.release(class, worker);
     }
 
     fn end_task(&mut self, class: u16, run: u32, fate: Fate) {
         let now = self.now();
         let state = &mut self.states[class as usize];
-        let Run { task: slot, worker, .. } = *state.runs.get(run);
-        let task = *state.tasks.get(slot);
+        let Run { task, slot, worker, .. } = *state.runs.get(run);
         state.runs.remove(run);
-        state.tasks.remove(slot);
+        if slot != NO_TASK {
+            state.tasks.remove(slot);
+        }
         count_requests(&mut state.ledger, &task, fate == Fate::Failed);
         let cell = task.cell as usize;
         match fate {
@@ -529,12 +551,10 @@ impl<'a, O: Observer> Engine<'a, O> {
         let compiled = &self.classes[class as usize];
         let state = &mut self.states[class as usize];
         let record = state.runs.get_mut(run);
-        let (task, sent) = state.tasks.parts(record.task);
         let step = record.step as usize;
-        let ordinal = sent[step];
-        sent[step] += 1;
-        task.requests += 1;
-        let key = compiled.step_key(task.index, step).with(u64::from(ordinal));
+        let key = compiled.step_key(record.task.index, step).with(u64::from(record.ordinal));
+        record.ordinal += 1;
+        record.task.requests += 1;
         let (input_tokens, output_tokens) = (record.input_tokens, record.output_tokens);
         let request = Request { class, input_tokens, output_tokens, key };
         let latency = &compiled.settings.steps[step].latency;
@@ -586,27 +606,25 @@ impl<'a, O: Observer> Engine<'a, O> {
         let now = self.now();
         let compiled = &self.classes[class as usize];
         let state = &mut self.states[class as usize];
-        let (record, _) = state.runs.parts(run);
-        let (task, sent) = state.tasks.parts(record.task);
+        let record = state.runs.get_mut(run);
         let answer = record.answer.unpack();
         let kind = AnswerKind::of(&answer);
         state.ledger.answered(record.call_cell, self.answers.of(&answer));
         let bin = record.sent.as_nanos() / self.timeline.bin.as_nanos();
         state.series.answers[kind as usize][bin as usize] += 1;
-        meet(task, kind, record.call_cell, &mut state.ledger, &mut state.series);
+        meet(&mut record.task, kind, record.call_cell, &mut state.ledger, &mut state.series);
+        let record = *record;
 
-        let ordinal = sent[record.step as usize];
-        let key = compiled.step_key(task.index, record.step as usize).with(u64::from(ordinal));
+        let key = compiled.step_key(record.task.index, record.step as usize).with(u64::from(record.ordinal));
         let fact = now.as_nanos() << 12 | u64::from(answer.status) ^ (answer.outcome as u64) << 10;
         self.digest = self.digest.wrapping_add(mix(key.bits() ^ mix(fact)));
-        let (task, record) = (*task, *record);
         self.show(|| Fact::RequestEnded {
             class,
-            task: task.index,
-            run: task.runs,
+            task: record.task.index,
+            run: record.task.runs,
             step: record.step,
             call: record.calls,
-            ordinal,
+            ordinal: record.ordinal,
             sent: record.sent,
             at: now,
             answer,
@@ -681,9 +699,20 @@ impl<'a, O: Observer> Engine<'a, O> {
                 self.worked(class, record.worker, activity);
             }
         }
+        // A job is counted where its newest numbers are: in its run while it has one.
         let state = &mut self.states[class as usize];
+        let mut in_run = vec![false; state.tasks.len()];
+        for run in state.runs.slots() {
+            let record = state.runs.get(run);
+            count_requests(&mut state.ledger, &record.task, false);
+            if record.slot != NO_TASK {
+                in_run[record.slot as usize] = true;
+            }
+        }
         for slot in state.tasks.slots() {
-            count_requests(&mut state.ledger, state.tasks.get(slot), false);
+            if !in_run[slot as usize] {
+                count_requests(&mut state.ledger, state.tasks.get(slot), false);
+            }
         }
     }
 }
@@ -704,15 +733,13 @@ fn meet(task: &mut Task, kind: AnswerKind, call_cell: u16, ledger: &mut ClassLed
     match kind {
         AnswerKind::Throttled => {
             ledger.cells[call_cell as usize].requests_with_429 += 1;
-            if !task.met.throttled {
-                task.met = Met { throttled: true, ..task.met };
+            if task.met.mark(kind) {
                 ledger.cells[task.cell as usize].tasks_with_429 += 1;
                 series.wide_with_429[task.wide as usize] += 1;
             }
         }
         AnswerKind::Overloaded => {
-            if !task.met.overloaded {
-                task.met = Met { overloaded: true, ..task.met };
+            if task.met.mark(kind) {
                 ledger.cells[task.cell as usize].tasks_with_overload += 1;
             }
         }
@@ -741,7 +768,6 @@ impl Class<'_> {
 struct Walker<'w, 'a> {
     class: u16,
     compiled: &'w Class<'a>,
-    task: &'w Task,
     run: &'w mut Run,
     bank: &'w mut Bank<'a>,
     ledger: &'w mut ClassLedger,
@@ -762,10 +788,10 @@ impl Walker<'_, '_> {
 
 impl Host for Walker<'_, '_> {
     fn stream(&self, element: usize, attempt: u32) -> Stream {
-        let (run, step) = (u64::from(self.task.runs), u64::from(self.run.step));
+        let (run, step) = (u64::from(self.run.task.runs), u64::from(self.run.step));
         self.compiled
             .key
-            .with(u64::from(self.task.index))
+            .with(u64::from(self.run.task.index))
             .with(purpose::JITTER)
             .with(self.compiled.element_words[element])
             .with(run << 32 | step)
@@ -784,7 +810,7 @@ impl Host for Walker<'_, '_> {
     }
 
     fn note(&mut self, note: Note) {
-        let cell = self.task.cell;
+        let cell = self.run.task.cell;
         match note {
             Note::CallBegan => {
                 self.run.calls += 1;

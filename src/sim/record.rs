@@ -2,6 +2,7 @@
 //! slabs, so that memory is proportional to what is in flight, not to what has passed, and nothing is allocated once
 //! the slabs have grown to that size.
 
+use crate::observe::AnswerKind;
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::retry::LayerState;
 use crate::policy::stack::Cursor;
@@ -10,6 +11,8 @@ use crate::units::{SimDuration, SimTime};
 
 /// No worker: a turn, or a job that sleeps without one.
 pub(super) const NO_WORKER: u32 = u32::MAX;
+/// No record of its own: a turn has one run, and all of it lies there.
+pub(super) const NO_TASK: u32 = u32::MAX;
 
 /// A task that has arrived and not ended.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,19 +22,26 @@ pub(super) struct Task {
     pub(super) index: u32,
     pub(super) requests: u32,
     pub(super) runs: u32,
-    /// The cell and the wide bin in which it arrived.
+    /// The wide bin and the cell in which it arrived.
+    pub(super) wide: u32,
     pub(super) cell: u16,
     /// The step at which its next run begins.
     pub(super) next_step: u8,
     pub(super) met: Met,
-    pub(super) wide: u32,
 }
 
 /// What a task has met so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Met {
-    pub(super) throttled: bool,
-    pub(super) overloaded: bool,
+pub(super) struct Met(u8);
+
+impl Met {
+    /// Marks a kind of answer as met; says whether it was new.
+    pub(super) const fn mark(&mut self, kind: AnswerKind) -> bool {
+        let bit = 1 << kind as u8;
+        let new = self.0 & bit == 0;
+        self.0 |= bit;
+        new
+    }
 }
 
 /// What a run is doing.
@@ -48,11 +58,15 @@ pub(super) enum Doing {
     WaitingWorker,
 }
 
-/// One execution of a task.
+/// One execution of a task. It carries the task with it: what an event needs lies in one place.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Run {
-    pub(super) task: u32,
+    pub(super) task: Task,
+    /// Where the task's own record lies; `NO_TASK` for turns.
+    pub(super) slot: u32,
     pub(super) worker: u32,
+    /// Requests that the task has sent for the current step, over all its runs.
+    pub(super) ordinal: u32,
     pub(super) answer: PackedAnswer,
     /// When its last request was sent.
     pub(super) sent: SimTime,
@@ -190,9 +204,9 @@ impl<T: Default, S: Copy + Default> Slab<T, S> {
         (&mut self.records[slot as usize], &mut self.side[slot as usize * self.stride..][..self.stride])
     }
 
-    /// How many records are in use.
-    pub(super) fn in_use(&self) -> usize {
-        self.records.len() - self.free.len()
+    /// How many slots there are, used or free.
+    pub(super) fn len(&self) -> usize {
+        self.records.len()
     }
 
     /// All slots in use, ascending.
@@ -203,7 +217,7 @@ impl<T: Default, S: Copy + Default> Slab<T, S> {
     }
 }
 
-/// Tasks, each with the number of requests that its steps have sent.
+/// Jobs, each with the number of requests that it has sent for each of its steps.
 pub(super) type Tasks = Slab<Task, u32>;
 /// Runs, each with the state of its client's elements.
 pub(super) type Runs = Slab<Run, LayerState>;
@@ -235,6 +249,6 @@ mod tests {
         slab.side_of(first)[1] = 9;
         slab.remove(first);
         let second = slab.insert(2);
-        assert_eq!((first, slab.side_of(second).to_vec(), slab.in_use()), (second, vec![0, 0], 1));
+        assert_eq!((first, slab.side_of(second).to_vec(), slab.slots()), (second, vec![0, 0], vec![first]));
     }
 }
