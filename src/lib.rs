@@ -1,5 +1,6 @@
 //! stub
 pub mod experiment;
+pub mod explain;
 pub mod metrics;
 pub mod observe;
 pub mod policy;
