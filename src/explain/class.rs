@@ -292,3 +292,104 @@ fn outlasting(
     let word = super::answers::word(&answer);
     Outlasting { name: name.to_owned(), is_limit: limit.is_some(), length, answer: word, layers, stack, verdict }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::explain;
+    use crate::explain::fixture::{client, decorator, element, fixed, incident, inner, one_job, queue, sdk, some};
+    use crate::policy::Kind;
+    use crate::provider::{Fault, Profile, Respond, Window};
+    use crate::random::Distribution;
+    use crate::units::SimTime;
+
+    fn case<'a>(class: &'a ClassExplanation, word: &str) -> &'a AnswerCase {
+        class.by_answer.iter().find(|case| case.word == word).expect("a row for it")
+    }
+
+    #[test]
+    fn the_product_depends_on_which_error_each_layer_repeats() {
+        // By hand: 4 · 3 · 3 = 36 for dropped connections, 4 · 1 · 3 = 12 for 503, 1 · 1 · 3 = 3 for 400.
+        let only = |retry_on, attempts| RetryPolicy { retry_on, ..fixed(attempts, SimDuration::ZERO) };
+        let stack = vec![
+            inner("http", only(some(&[429, 503], true, true), 4)),
+            decorator("chain", only(some(&[], false, true), 3)),
+            queue(3, &[], Resume::Restart),
+        ];
+        let explanation = explain(&one_job(client("c", stack), &["step"]));
+        let class = &explanation.classes[0];
+        let product = |word| case(class, word).per_call_site;
+        assert_eq!(["dropped", "503", "timeout", "400"].map(product), [36, 12, 12, 3].map(Some));
+        let names: Vec<&str> = case(class, "503").layers.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["queue", "http"]);
+        // Mixed answers reach the largest of them and no more; one run of 4 and two of 12 lie below it.
+        assert_eq!((class.worst.per_task, class.worst_of_one_answer()), (Some(36), Some(36)));
+    }
+
+    #[test]
+    fn a_short_circuit_spends_runs_and_no_request() {
+        let explanation = explain(&incident(true));
+        let short = case(&explanation.classes[0], "short_circuited");
+        assert_eq!((short.per_call_site, short.runs), (Some(0), Some(3)));
+        assert_eq!(short.layers, [("queue".to_owned(), Some(3))]);
+        assert!(explanation.classes[1].by_answer.iter().all(|case| case.word != "short_circuited"));
+    }
+
+    #[test]
+    fn a_reader_finds_the_incidents_42() {
+        // By hand: 3 · (1 + 1 + 12) = 42; refused from the start 3 · 12 = 36; on the 12th request 3 · 36 = 108.
+        let late = explain(&incident(false)).classes[0].late_failure.expect("a queue that restarts");
+        assert_eq!([late.answered_on(1), late.answered_on(12), late.refused_from_the_start()], [42, 108, 36]);
+        assert_eq!(explain(&incident(true)).classes[0].late_failure, None);
+    }
+
+    #[test]
+    fn ladders_are_held_against_the_windows_they_meet() {
+        let old = explain(&incident(false));
+        let overload = &old.classes[0].outlasts[0];
+        // By hand: 3 · (10.5 to 12) = 31.5 to 36 s of waits against 22 min.
+        assert_eq!((overload.name.as_str(), overload.verdict), ("overload", Verdict::Never));
+        let seconds = SimDuration::from_secs_f64;
+        assert_eq!(overload.stack, Span { from: seconds(31.5), to: seconds(36.0) });
+        // The limit says when the request fits, and the SDK obeys it while the decorator does not.
+        let limit = &old.classes[0].outlasts[1];
+        assert_eq!((limit.name.as_str(), limit.answer.as_str()), ("itpm", "429"));
+        assert_eq!((limit.length, limit.verdict), (SimDuration::from_mins(1), Verdict::ByHint));
+        assert_eq!(limit.layers.iter().map(|(_, _, v)| *v).collect::<Vec<_>>()[..2], [Verdict::ByHint, Verdict::Never]);
+    }
+
+    #[test]
+    fn a_window_of_thirty_seconds_needs_eight_retries() {
+        // By hand: up to 6 retries wait 23.5 s at most; 7 wait 23.6 to 31.5 s, 8 wait 29.6 to 39.5 s and 9 wait 35.6
+        // to 47.5 s.
+        let verdict = |retries: u32| {
+            let mut scenario = one_job(client("c", vec![inner("sdk", sdk(retries + 1))]), &["step"]);
+            let to = SimTime::ZERO + SimDuration::from_secs(30);
+            scenario.provider.faults.push(Fault {
+                name: "brownout".into(),
+                window: Some(Window { from: SimTime::ZERO, to }),
+                probability: Profile::constant(1.0).into_iter().collect(),
+                respond: Respond::Status {
+                    status: 529,
+                    after: Distribution::constant(0.0),
+                    hint: None,
+                    should_retry: None,
+                },
+            });
+            explain(&scenario).classes[0].outlasts[0].verdict
+        };
+        let expected = [Verdict::Never, Verdict::Never, Verdict::Sometimes, Verdict::Sometimes, Verdict::Always];
+        assert_eq!([2, 6, 7, 8, 9].map(verdict), expected);
+    }
+
+    #[test]
+    fn a_client_without_elements_sends_one_request_a_step() {
+        let class = &explain(&one_job(client("bare", Vec::new()), &["a", "b"])).classes[0];
+        assert_eq!((class.worst.per_call, class.worst.per_task), (Some(1), Some(2)));
+        assert_eq!(class.task_course.requests, Some(2));
+        let guarded = client("guarded", vec![element("pacer", Kind::Client, Role::Guard(0))]);
+        let mut scenario = one_job(guarded, &["a"]);
+        scenario.guards = incident(true).guards;
+        assert_eq!(explain(&scenario).classes[0].worst.per_task, Some(1));
+    }
+}

@@ -16,6 +16,8 @@ pub mod words;
 pub mod worst;
 
 #[cfg(test)]
+mod adversary;
+#[cfg(test)]
 pub(crate) mod fixture;
 
 use crate::scenario::Scenario;

@@ -171,3 +171,59 @@ pub fn unit(client: &Client, at: usize) -> &'static str {
         Kind::Client | Kind::Decorator => "try",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::answers::choices;
+    use crate::explain::fixture::{client, decorator, fixed, incident, inner, queue, sdk};
+    use crate::provider::Provider;
+    use crate::units::SimDuration;
+
+    fn worst(client: &Client, steps: u64) -> Worst {
+        Worst::of(client, &incident(true).guards, &choices(&Provider::default()), steps)
+    }
+
+    #[test]
+    fn the_incidents_bounds_are_those_worked_out_by_hand() {
+        // By hand, old: 3, 4 · 3 = 12, 3 · 12 = 36, 3 · 3 · 12 = 108; 3 · 4 · 3 = 36 calls.
+        let old = worst(&incident(false).clients[0], 3);
+        assert_eq!([old.per_call, old.per_step, old.per_call_site, old.per_task], [3, 12, 36, 108].map(Some));
+        assert_eq!([old.runs, old.calls_per_step, old.calls_per_task], [3, 4, 36].map(Some));
+        // New: 4, 3 · 4 = 12, three failed calls of 4 and two late successes of 4 = 20; 5 calls.
+        let new = worst(&incident(true).clients[0], 3);
+        assert_eq!([new.per_call, new.per_step, new.per_call_site, new.per_task], [4, 4, 12, 20].map(Some));
+        assert_eq!(new.calls_per_task, Some(5));
+    }
+
+    #[test]
+    fn without_checkpoints_the_fixed_client_costs_36_again() {
+        // By hand: 3 runs · 3 steps · 4 requests, in 9 calls.
+        let client = client("batch", vec![inner("sdk", sdk(4)), queue(3, &[3, 10], Resume::Restart)]);
+        let worst = worst(&client, 3);
+        assert_eq!([worst.per_call_site, worst.per_task, worst.calls_per_task], [12, 36, 9].map(Some));
+    }
+
+    #[test]
+    fn the_same_word_in_three_libraries_multiplies_to_72() {
+        // Measured: openai 3.57.0 (retries 2) in tenacity 9.2.1 (6 attempts) in celery 5.7.0 (retries 3): 72.
+        let stack = vec![
+            inner("sdk", sdk(3)),
+            decorator("decorator", fixed(6, SimDuration::ZERO)),
+            queue(4, &[], Resume::Restart),
+        ];
+        assert_eq!(worst(&client("a", stack), 1).per_task, Some(72));
+        // By hand: one setting of 3 retries that lands in two layers: (1 + 3)² = 16.
+        let twice = vec![inner("one", sdk(4)), inner("other", sdk(4))];
+        assert_eq!(worst(&client("b", twice), 1).per_task, Some(16));
+    }
+
+    #[test]
+    fn zero_retries_are_one_request_and_no_limit_is_no_bound() {
+        assert_eq!(worst(&client("none", vec![inner("sdk", sdk(1))]), 1).per_task, Some(1));
+        assert_eq!(worst(&client("empty", Vec::new()), 3).per_task, Some(3));
+        let endless = RetryPolicy { max_attempts: None, ..fixed(1, SimDuration::from_secs(1)) };
+        let worst = worst(&client("endless", vec![inner("sdk", sdk(3)), decorator("forever", endless)]), 2);
+        assert_eq!([worst.per_call, worst.per_step, worst.per_task], [Some(3), None, None]);
+    }
+}
