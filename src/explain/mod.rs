@@ -8,10 +8,14 @@
 
 pub mod answers;
 pub mod class;
+pub mod class_warnings;
+pub mod client_warnings;
 pub mod course;
 pub mod ladder;
 pub mod layer;
 pub mod load;
+pub mod load_warnings;
+pub mod warning;
 pub mod words;
 pub mod worst;
 
@@ -27,6 +31,7 @@ pub use course::Course;
 pub use ladder::{Ladder, Span};
 pub use layer::{LayerExplanation, Part, Repetition};
 pub use load::Demand;
+pub use warning::{Code, Warning};
 pub use worst::Worst;
 
 /// What a scenario can do at worst.
@@ -40,14 +45,15 @@ pub struct Explanation {
     pub classes: Vec<ClassExplanation>,
     /// What each class asks of each limit.
     pub demands: Vec<Demand>,
+    /// What looks wrong.
+    pub warnings: Vec<Warning>,
 }
 
 /// Explains a scenario.
 pub fn explain(scenario: &Scenario) -> Explanation {
-    Explanation {
-        scenario: scenario.name.clone(),
-        variant: scenario.variant.clone(),
-        classes: (0..scenario.traffic.len()).map(|class| ClassExplanation::of(scenario, class)).collect(),
-        demands: load::demands(scenario),
-    }
+    let classes: Vec<ClassExplanation> =
+        (0..scenario.traffic.len()).map(|class| ClassExplanation::of(scenario, class)).collect();
+    let demands = load::demands(scenario);
+    let warnings = warning::warnings(scenario, &classes, &demands);
+    Explanation { scenario: scenario.name.clone(), variant: scenario.variant.clone(), classes, demands, warnings }
 }
