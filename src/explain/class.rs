@@ -247,24 +247,18 @@ fn outlasts(scenario: &Scenario, class: usize, client: &Client) -> Vec<Outlastin
     let faults = scenario.provider.faults.iter().filter_map(|fault| {
         let strikes = fault.probability.get(class).is_none_or(|probability| probability.peak() > 0.0);
         let window = fault.window.filter(|_| strikes)?;
-        Some(outlasting(client, &fault.name, window.length(), of_fault(&fault.respond), None))
+        Some(outlasting(client, &fault.name, window.length(), of_fault(&fault.respond), false))
     });
     let limits = scenario.provider.limits.iter().map(|limit| {
         let least = limit.hint.map(|form| form.hint(SimDuration::from_nanos(1)));
-        outlasting(client, &limit.name, limit.bucket.capacity(), Answer::refused(limit.status), Some(least))
+        let answer = Answer::refused(limit.status).with_hint(least);
+        outlasting(client, &limit.name, limit.bucket.capacity(), answer, true)
     });
     faults.chain(limits).collect()
 }
 
-/// `limit` is given for a rate limit: with the least hint it sends, or none.
-fn outlasting(
-    client: &Client,
-    name: &str,
-    length: SimDuration,
-    answer: Answer,
-    limit: Option<Option<SimDuration>>,
-) -> Outlasting {
-    let answer = limit.map_or(answer, |hint| answer.with_hint(hint));
+/// `answer` carries its hint; a rate limit's hint is the least that it sends.
+fn outlasting(client: &Client, name: &str, length: SimDuration, answer: Answer, is_limit: bool) -> Outlasting {
     let repeating: Vec<(&str, &RetryPolicy)> = client
         .elements()
         .iter()
@@ -272,7 +266,7 @@ fn outlasting(
         .filter(|(_, policy)| policy.retry_on.repeats(&answer) && attempts_bound(policy) != Some(1))
         .collect();
     // The hint of a rate limit says when the request fits: a layer that obeys it needs no long ladder of its own.
-    let follows = |policy: &RetryPolicy| limit.is_some() && answer.hint.is_some() && policy.hint != HintRule::Ignore;
+    let follows = |policy: &RetryPolicy| is_limit && answer.hint.is_some() && policy.hint != HintRule::Ignore;
     let layers: Vec<(String, Span, Verdict)> = repeating
         .iter()
         .map(|(name, policy)| {
@@ -290,7 +284,7 @@ fn outlasting(
         Verdict::of(stack, length)
     };
     let word = super::answers::word(&answer);
-    Outlasting { name: name.to_owned(), is_limit: limit.is_some(), length, answer: word, layers, stack, verdict }
+    Outlasting { name: name.to_owned(), is_limit, length, answer: word, layers, stack, verdict }
 }
 
 #[cfg(test)]

@@ -101,21 +101,22 @@ fn sla_at_risk(class: &ClassExplanation, client: &Client) -> Option<Warning> {
             ))
         }
     };
-    let second = SimDuration::from_secs(1);
-    match room.filter(|room| *room >= second) {
-        Some(room) => Some(Warning::set(Code::SlaAtRisk, message, path, &format!("\"{}\"", at_most(room)))),
-        // Less than a second for each attempt: no timeout helps, only fewer attempts do.
-        None => {
-            let (name, _) = repeating(client).next()?;
+    // With less than a tenth of a second for each attempt no timeout helps, only fewer attempts do.
+    let fewer = room.is_none_or(|room| room < SimDuration::from_millis(100));
+    match repeating(client).next().filter(|_| fewer) {
+        Some((name, _)) => {
             let path = element_path(&client.name, name, "max_attempts");
             Some(Warning::set(Code::SlaAtRisk, message, path, "1"))
         }
+        None => Some(Warning::set(Code::SlaAtRisk, message, path, &format!("\"{}\"", at_most(room.unwrap_or(limit))))),
     }
 }
 
-/// A duration cut to whole seconds, at least one.
+/// A duration cut to whole seconds, below one to whole tenths, at least one of these.
 fn at_most(time: SimDuration) -> SimDuration {
-    SimDuration::from_secs((time.as_secs_f64() as u64).max(1))
+    let second = SimDuration::from_secs(1);
+    let step = if time >= second { second } else { SimDuration::from_millis(100) };
+    step.times((time.as_nanos() / step.as_nanos()).max(1))
 }
 
 fn fan_out(scenario: &Scenario, index: usize, client: &Client) -> Option<Warning> {

@@ -10,7 +10,8 @@ use crate::policy::hint::AboveCap;
 use crate::policy::retry::DeadlineCheck;
 use crate::policy::stack::{Place, Requeue, Resume};
 use crate::policy::{
-    Backoff, Classification, Client, Element, Guard, HintRule, Jitter, Kind, Mechanism, RetryPolicy, Role, StatusSet,
+    Backoff, Classification, Client, Element, Guard, HintRule, Jitter, Kind, Mechanism, RetryPolicy, Role, Scope,
+    StatusSet,
 };
 use crate::units::SimDuration;
 
@@ -230,7 +231,10 @@ fn hint_words(rule: HintRule) -> String {
 }
 
 fn guard_words(guard: &Guard) -> String {
-    let scope = guard.scope.word();
+    let scope = match guard.scope {
+        Scope::Worker | Scope::Process | Scope::Class | Scope::Client => format!("one per {}", guard.scope.word()),
+        Scope::Global => "one for all".into(),
+    };
     match &guard.mechanism {
         Mechanism::Breaker(breaker) => {
             let counted = match breaker.counts {
@@ -242,12 +246,12 @@ fn guard_words(guard: &Guard) -> String {
                 WhenOpen::Hold => "holds",
             };
             let (share, time) = (words::percent(breaker.threshold), words::duration(breaker.open));
-            format!("opens above {share} of the last {} {counted}, {open} for {time}, one per {scope}", breaker.last)
+            format!("opens above {share} of the last {} {counted}, {open} for {time}; {scope}", breaker.last)
         }
         Mechanism::Pacer(pacer) => {
             let counted = pacer.counts.word().replace('_', " ");
             let (amount, per) = (words::count(pacer.bucket.amount()), words::duration(pacer.bucket.per()));
-            format!("lets {amount} {counted} pass in {per}, the rest waits; one per {scope}")
+            format!("lets {amount} {counted} pass in {per}, the rest waits; {scope}")
         }
     }
 }
@@ -267,7 +271,7 @@ mod tests {
 
     #[test]
     fn waits_and_hints_are_said_in_words() {
-        assert_eq!(wait_words(&sdk(3)), "500 ms doubling to 8 s, −25 % jitter");
+        assert_eq!(wait_words(&sdk(3)), "0.5 s doubling to 8 s, −25 % jitter");
         assert_eq!(wait_words(&fixed(4, SimDuration::from_secs(2))), "fixed 2 s, no jitter");
         assert_eq!(wait_words(&fixed(4, SimDuration::ZERO)), "at once");
         assert_eq!(hint_words(sdk(3).hint), "obeys retry-after, without bound");

@@ -35,35 +35,31 @@ fn crowding_out(scenario: &Scenario, index: usize, demands: &[&Demand]) -> Optio
     let names: Vec<String> = live.iter().map(|demand| demand.class.clone()).collect();
     let (names, limit) = (words::list(&names), &own.limit);
     let total = percent(needed + most);
-    match pacer(scenario, class, own) {
-        Some(pacer) => {
-            let message = format!(
-                "{names} takes {} of `{limit}` and the pacer `{}` allows {}: {total} of what there is",
-                percent(needed),
-                pacer.name,
-                percent(most)
-            );
-            let path = format!("guards.{}.pacer.amount", pacer.name);
-            let room = (1.0 - needed).max(0.0) * limit_per(scenario, limit, pacer);
-            if room < 1.0 {
-                return Some(Warning { code: Code::PacerExceedsLimit, message, hint: format!("lower `{path}`"), path });
-            }
-            Some(Warning::set(Code::PacerExceedsLimit, message, path, &rounded(room)).and("or less"))
-        }
-        None => {
-            let message = format!(
-                "{} busy {} workers ask for {} of `{limit}` and {names} for {}: {total} of what there is, for as long \
-                 as the queue is full",
-                class.workers(),
-                class.name,
-                percent(most),
-                percent(needed),
-            );
-            let path = format!("clients.{}.layers", scenario.client_of(class).name);
-            let hint = format!("add a pacer of at most {} of the limit to `{path}`", percent((1.0 - needed).max(0.0)));
-            Some(Warning { code: Code::WorkersExceedLimit, message, hint, path })
-        }
+    let Some(pacer) = pacer(scenario, class, own) else {
+        let message = format!(
+            "{} busy {} workers ask for {} of `{limit}` and {names} for {}: {total} of what there is, for as long as \
+             the queue is full",
+            class.workers(),
+            class.name,
+            percent(most),
+            percent(needed),
+        );
+        let path = format!("clients.{}.layers", scenario.client_of(class).name);
+        let hint = format!("add a pacer of at most {} of the limit to `{path}`", percent((1.0 - needed).max(0.0)));
+        return Some(Warning { code: Code::WorkersExceedLimit, message, hint, path });
+    };
+    let message = format!(
+        "{names} takes {} of `{limit}` and the pacer `{}` allows {}: {total} of what there is",
+        percent(needed),
+        pacer.name,
+        percent(most)
+    );
+    let path = format!("guards.{}.pacer.amount", pacer.name);
+    let room = (1.0 - needed).max(0.0) * limit_per(scenario, limit, pacer);
+    if room < 1.0 {
+        return Some(Warning { code: Code::PacerExceedsLimit, message, hint: format!("lower `{path}`"), path });
     }
+    Some(Warning::set(Code::PacerExceedsLimit, message, path, &rounded(room)).and("or less"))
 }
 
 fn is_live(scenario: &Scenario, name: &str) -> bool {
@@ -111,12 +107,12 @@ fn rounded(amount: f64) -> String {
         step *= 10;
     }
     let down = amount / step * step;
-    match down {
-        0..1_000 => down.to_string(),
-        1_000..1_000_000 if down.is_multiple_of(1_000) => format!("\"{}k\"", down / 1_000),
-        1_000_000.. if down.is_multiple_of(1_000_000) => format!("\"{}M\"", down / 1_000_000),
-        1_000_000.. => format!("\"{}k\"", down / 1_000),
-        1_000.. => down.to_string(),
+    if down >= 1_000_000 && down.is_multiple_of(1_000_000) {
+        format!("\"{}M\"", down / 1_000_000)
+    } else if down >= 1_000 && down.is_multiple_of(1_000) {
+        format!("\"{}k\"", down / 1_000)
+    } else {
+        down.to_string()
     }
 }
 

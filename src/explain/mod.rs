@@ -11,6 +11,7 @@ pub mod class;
 pub mod class_warnings;
 pub mod client_warnings;
 pub mod course;
+mod how;
 pub mod ladder;
 pub mod layer;
 pub mod load;

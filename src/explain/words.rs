@@ -26,7 +26,7 @@ pub fn range(from: SimDuration, to: SimDuration) -> String {
 /// `time` as a number in the unit that suits `scale`.
 fn in_unit(time: SimDuration, scale: SimDuration) -> (String, &'static str) {
     let seconds = scale.as_secs_f64();
-    let (size, unit) = if seconds < 1.0 && seconds > 0.0 {
+    let (size, unit) = if seconds < 0.1 && seconds > 0.0 {
         (0.001, "ms")
     } else if seconds < 120.0 {
         (1.0, "s")
@@ -114,7 +114,8 @@ mod tests {
         let seconds = SimDuration::from_secs_f64;
         for (value, text) in [
             (0.0, "0 s"),
-            (0.25, "250 ms"),
+            (0.025, "25 ms"),
+            (0.25, "0.25 s"),
             (1.125, "1.125 s"),
             (91.125, "91.1 s"),
             (1_320.0, "22 min"),
