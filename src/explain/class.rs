@@ -1,0 +1,389 @@
+//! One traffic class: its layers, what they multiply to in each case, and against which windows their waits can last.
+
+use super::answers::{AnswerKind, choices, of_fault, rejecting_breaker, shown};
+use super::course::{Course, courses, of_answer, of_task, product};
+use super::ladder::{Ladder, Span, attempts_bound};
+use super::layer::LayerExplanation;
+use super::worst::Worst;
+use crate::policy::stack::Resume;
+use crate::policy::{Answer, Client, HintRule, Outcome, RetryPolicy, Role};
+use crate::scenario::Scenario;
+use crate::traffic::{TaskKind, TrafficClass};
+use crate::units::SimDuration;
+
+/// What one traffic class can do at worst.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassExplanation {
+    /// Its name.
+    pub name: String,
+    /// Jobs or turns.
+    pub kind: TaskKind,
+    /// The name of its client.
+    pub client: String,
+    /// The names of its steps.
+    pub steps: Vec<String>,
+    /// The time within which a task is wanted.
+    pub sla: Option<SimDuration>,
+    /// Its layers and guards, innermost first.
+    pub layers: Vec<LayerExplanation>,
+    /// The most requests at each level, whatever is answered.
+    pub worst: Worst,
+    /// What happens when every request gets the same answer.
+    pub by_answer: Vec<AnswerCase>,
+    /// The longest that one request may take.
+    pub timeout: Option<SimDuration>,
+    /// The worst way through one step in one run.
+    pub step_course: Course,
+    /// The worst way through a whole task.
+    pub task_course: Course,
+    /// The worst way up to each layer, innermost first as `layers`.
+    pub layer_courses: Vec<Course>,
+    /// What a job costs that fails at its last step, where a queue restarts it.
+    pub late_failure: Option<LateFailure>,
+    /// The waits against each fault window and each rate limit.
+    pub outlasts: Vec<Outlasting>,
+}
+
+/// Every request gets the same answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnswerCase {
+    /// The answer's word.
+    pub word: String,
+    /// The layers that repeat it and have more than one attempt, outermost first, with their attempts.
+    pub layers: Vec<(String, Option<u64>)>,
+    /// Requests of one call.
+    pub per_call: Option<u64>,
+    /// Requests of one step, over all runs.
+    pub per_call_site: Option<u64>,
+    /// Runs that are used up.
+    pub runs: Option<u64>,
+    /// All waits of one step, over all runs, hints left out.
+    pub waits: Span,
+}
+
+/// A job that gets past all steps but the last one in every run, where a queue restarts it from its first step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LateFailure {
+    /// Runs.
+    pub runs: u64,
+    /// Steps of the task.
+    pub steps: u64,
+    /// Requests of the failing step in one run.
+    pub per_step: u64,
+    /// Requests of one call.
+    pub per_call: u64,
+}
+
+impl LateFailure {
+    /// Requests of the job when each earlier step is answered on its request number `n`, from 1.
+    pub const fn answered_on(&self, n: u64) -> u64 {
+        self.runs * ((self.steps - 1) * n + self.per_step)
+    }
+
+    /// Requests of a job whose first step never gets through.
+    pub const fn refused_from_the_start(&self) -> u64 {
+        self.runs * self.per_step
+    }
+}
+
+/// Whether waits outlast a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Even the longest waits end inside it.
+    Never,
+    /// It depends on the jitter.
+    Sometimes,
+    /// Even the shortest waits reach past it.
+    Always,
+    /// The waits follow the server's hint, which says when it is over.
+    ByHint,
+    /// The answer is not repeated at all.
+    NotRepeated,
+}
+
+impl Verdict {
+    /// The word for it in JSON.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Verdict::Never => "never",
+            Verdict::Sometimes => "sometimes",
+            Verdict::Always => "always",
+            Verdict::ByHint => "by_hint",
+            Verdict::NotRepeated => "not_repeated",
+        }
+    }
+
+    fn of(waits: Span, length: SimDuration) -> Verdict {
+        if waits.from >= length {
+            Verdict::Always
+        } else if waits.to >= length {
+            Verdict::Sometimes
+        } else {
+            Verdict::Never
+        }
+    }
+}
+
+/// The waits of a class against one window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outlasting {
+    /// The name of the fault or the limit.
+    pub name: String,
+    /// Whether it is a rate limit: its length is the time from empty to full.
+    pub is_limit: bool,
+    /// How long it lasts.
+    pub length: SimDuration,
+    /// The word of the answer it gives.
+    pub answer: String,
+    /// Each layer that repeats the answer, innermost first, with its own ladder.
+    pub layers: Vec<(String, Span, Verdict)>,
+    /// All waits of a step, over all runs.
+    pub stack: Span,
+    /// Whether these outlast it.
+    pub verdict: Verdict,
+}
+
+impl ClassExplanation {
+    /// The explanation of one class of a scenario.
+    pub fn of(scenario: &Scenario, class_index: usize) -> ClassExplanation {
+        let class = &scenario.traffic[class_index];
+        let client = scenario.client_of(class);
+        let kinds = shown(&scenario.provider, &scenario.guards, client);
+        let choices = choices(&scenario.provider);
+        let steps = class.steps.len() as u64;
+        let worst = Worst::of(client, &scenario.guards, &choices, steps);
+        let refused = rejecting_breaker(&scenario.guards, client).is_some();
+        let repeats = |policy: &RetryPolicy| repeats_something(policy, &choices, refused);
+        let layer_courses = courses(client, repeats, None);
+        let inside = client.elements().len() - usize::from(client.queue().is_some());
+        ClassExplanation {
+            name: class.name.clone(),
+            kind: class.kind,
+            client: client.name.clone(),
+            steps: class.steps.iter().map(|step| step.name.clone()).collect(),
+            sla: class.sla,
+            layers: (0..client.elements().len())
+                .map(|at| LayerExplanation::of(client, at, &scenario.guards, &kinds))
+                .collect(),
+            worst,
+            by_answer: kinds.iter().map(|kind| answer_case(scenario, client, kind)).collect(),
+            timeout: client.timeout(),
+            step_course: if inside == 0 { Course::REQUEST } else { layer_courses[inside - 1] },
+            task_course: of_task(client, repeats, steps),
+            layer_courses,
+            late_failure: late_failure(client, &worst, class),
+            outlasts: outlasts(scenario, class_index, client),
+        }
+    }
+
+    /// Whether someone waits for each task: a live turn, or a stated limit on its time.
+    pub const fn someone_waits(&self) -> bool {
+        matches!(self.kind, TaskKind::Turns) || self.sla.is_some()
+    }
+
+    /// What one task is called.
+    pub const fn task_noun(&self) -> &'static str {
+        match self.kind {
+            TaskKind::Jobs { .. } => "job",
+            TaskKind::Turns => "turn",
+        }
+    }
+
+    /// The most requests of one call site when it always gets the same answer: what a mixture of answers may exceed.
+    pub fn worst_of_one_answer(&self) -> Option<u64> {
+        self.by_answer.iter().map(|case| case.per_call_site.unwrap_or(u64::MAX)).max().filter(|most| *most < u64::MAX)
+    }
+}
+
+fn repeats_something(policy: &RetryPolicy, choices: &[Answer], refused: bool) -> bool {
+    let failure = |answer: &Answer| !answer.is_delivered() && policy.retry_on.repeats(answer);
+    choices.iter().any(failure) || refused && policy.retry_on.repeats(&Answer::SHORT_CIRCUITED)
+}
+
+fn answer_case(scenario: &Scenario, client: &Client, kind: &AnswerKind) -> AnswerCase {
+    // A refusal of a breaker is seen by the layers outside it only, and costs no request.
+    let outside = match kind.answer.outcome {
+        Outcome::ShortCircuited => rejecting_breaker(&scenario.guards, client).unwrap_or(0),
+        Outcome::Delivered | Outcome::Refused | Outcome::TimedOut | Outcome::Dropped => 0,
+    };
+    let mut case = AnswerCase {
+        word: kind.word.clone(),
+        layers: Vec::new(),
+        per_call: Some(u64::from(kind.answer.outcome != Outcome::ShortCircuited)),
+        per_call_site: None,
+        runs: Some(1),
+        waits: Span::ZERO,
+    };
+    case.per_call_site = case.per_call;
+    for (at, element) in client.elements().iter().enumerate().skip(outside) {
+        let Some(policy) = element.role.policy().filter(|policy| policy.retry_on.repeats(&kind.answer)) else {
+            continue;
+        };
+        let attempts = attempts_bound(policy);
+        if attempts == Some(1) {
+            continue;
+        }
+        case.layers.insert(0, (element.name.clone(), attempts));
+        case.per_call_site = product(case.per_call_site, attempts);
+        case.waits = case.waits.times(attempts).then(Ladder::own(policy).total);
+        if at < client.client_elements().len() {
+            case.per_call = product(case.per_call, attempts);
+        }
+        if matches!(element.role, Role::Queue(..)) {
+            case.runs = attempts;
+        }
+    }
+    case
+}
+
+fn late_failure(client: &Client, worst: &Worst, class: &TrafficClass) -> Option<LateFailure> {
+    let (_, requeue) = client.queue()?;
+    let steps = class.steps.len() as u64;
+    let failure = LateFailure { runs: worst.runs?, steps, per_step: worst.per_step?, per_call: worst.per_call? };
+    (requeue.resume == Resume::Restart && steps > 1 && failure.runs > 1).then_some(failure)
+}
+
+fn outlasts(scenario: &Scenario, class: usize, client: &Client) -> Vec<Outlasting> {
+    let faults = scenario.provider.faults.iter().filter_map(|fault| {
+        let strikes = fault.probability.get(class).is_none_or(|probability| probability.peak() > 0.0);
+        let window = fault.window.filter(|_| strikes)?;
+        Some(outlasting(client, &fault.name, window.length(), of_fault(&fault.respond), false))
+    });
+    let limits = scenario.provider.limits.iter().map(|limit| {
+        let least = limit.hint.map(|form| form.hint(SimDuration::from_nanos(1)));
+        let answer = Answer::refused(limit.status).with_hint(least);
+        outlasting(client, &limit.name, limit.bucket.capacity(), answer, true)
+    });
+    faults.chain(limits).collect()
+}
+
+/// `answer` carries its hint; a rate limit's hint is the least that it sends.
+fn outlasting(client: &Client, name: &str, length: SimDuration, answer: Answer, is_limit: bool) -> Outlasting {
+    let repeating: Vec<(&str, &RetryPolicy)> = client
+        .elements()
+        .iter()
+        .filter_map(|element| Some((element.name.as_str(), element.role.policy()?)))
+        .filter(|(_, policy)| policy.retry_on.repeats(&answer) && attempts_bound(policy) != Some(1))
+        .collect();
+    // The hint of a rate limit says when the request fits: a layer that obeys it needs no long ladder of its own.
+    let follows = |policy: &RetryPolicy| is_limit && answer.hint.is_some() && policy.hint != HintRule::Ignore;
+    let layers: Vec<(String, Span, Verdict)> = repeating
+        .iter()
+        .map(|(name, policy)| {
+            let total = Ladder::with_hint(policy, answer.hint).total;
+            let verdict = if follows(policy) { Verdict::ByHint } else { Verdict::of(total, length) };
+            ((*name).to_owned(), total, verdict)
+        })
+        .collect();
+    let stack = of_answer(client, &answer).waits();
+    let verdict = if layers.is_empty() {
+        Verdict::NotRepeated
+    } else if repeating.iter().any(|(_, policy)| follows(policy)) {
+        Verdict::ByHint
+    } else {
+        Verdict::of(stack, length)
+    };
+    let word = super::answers::word(&answer);
+    Outlasting { name: name.to_owned(), is_limit, length, answer: word, layers, stack, verdict }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::explain;
+    use crate::explain::fixture::{client, decorator, element, fixed, incident, inner, one_job, queue, sdk, some};
+    use crate::policy::Kind;
+    use crate::provider::{Fault, Profile, Respond, Window};
+    use crate::random::Distribution;
+    use crate::units::SimTime;
+
+    fn case<'a>(class: &'a ClassExplanation, word: &str) -> &'a AnswerCase {
+        class.by_answer.iter().find(|case| case.word == word).expect("a row for it")
+    }
+
+    #[test]
+    fn the_product_depends_on_which_error_each_layer_repeats() {
+        // By hand: 4 · 3 · 3 = 36 for dropped connections, 4 · 1 · 3 = 12 for 503, 1 · 1 · 3 = 3 for 400.
+        let only = |retry_on, attempts| RetryPolicy { retry_on, ..fixed(attempts, SimDuration::ZERO) };
+        let stack = vec![
+            inner("http", only(some(&[429, 503], true, true), 4)),
+            decorator("chain", only(some(&[], false, true), 3)),
+            queue(3, &[], Resume::Restart),
+        ];
+        let explanation = explain(&one_job(client("c", stack), &["step"]));
+        let class = &explanation.classes[0];
+        let product = |word| case(class, word).per_call_site;
+        assert_eq!(["dropped", "503", "timeout", "400"].map(product), [36, 12, 12, 3].map(Some));
+        let names: Vec<&str> = case(class, "503").layers.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["queue", "http"]);
+        // Mixed answers reach the largest of them and no more; one run of 4 and two of 12 lie below it.
+        assert_eq!((class.worst.per_task, class.worst_of_one_answer()), (Some(36), Some(36)));
+    }
+
+    #[test]
+    fn a_short_circuit_spends_runs_and_no_request() {
+        let explanation = explain(&incident(true));
+        let short = case(&explanation.classes[0], "short_circuited");
+        assert_eq!((short.per_call_site, short.runs), (Some(0), Some(3)));
+        assert_eq!(short.layers, [("queue".to_owned(), Some(3))]);
+        assert!(explanation.classes[1].by_answer.iter().all(|case| case.word != "short_circuited"));
+    }
+
+    #[test]
+    fn a_reader_finds_the_incidents_42() {
+        // By hand: 3 · (1 + 1 + 12) = 42; refused from the start 3 · 12 = 36; on the 12th request 3 · 36 = 108.
+        let late = explain(&incident(false)).classes[0].late_failure.expect("a queue that restarts");
+        assert_eq!([late.answered_on(1), late.answered_on(12), late.refused_from_the_start()], [42, 108, 36]);
+        assert_eq!(explain(&incident(true)).classes[0].late_failure, None);
+    }
+
+    #[test]
+    fn ladders_are_held_against_the_windows_they_meet() {
+        let old = explain(&incident(false));
+        let overload = &old.classes[0].outlasts[0];
+        // By hand: 3 · (10.5 to 12) = 31.5 to 36 s of waits against 22 min.
+        assert_eq!((overload.name.as_str(), overload.verdict), ("overload", Verdict::Never));
+        let seconds = SimDuration::from_secs_f64;
+        assert_eq!(overload.stack, Span { from: seconds(31.5), to: seconds(36.0) });
+        // The limit says when the request fits, and the SDK obeys it while the decorator does not.
+        let limit = &old.classes[0].outlasts[1];
+        assert_eq!((limit.name.as_str(), limit.answer.as_str()), ("itpm", "429"));
+        assert_eq!((limit.length, limit.verdict), (SimDuration::from_mins(1), Verdict::ByHint));
+        assert_eq!(limit.layers.iter().map(|(_, _, v)| *v).collect::<Vec<_>>()[..2], [Verdict::ByHint, Verdict::Never]);
+    }
+
+    #[test]
+    fn a_window_of_thirty_seconds_needs_eight_retries() {
+        // By hand: up to 6 retries wait 23.5 s at most; 7 wait 23.6 to 31.5 s, 8 wait 29.6 to 39.5 s and 9 wait 35.6
+        // to 47.5 s.
+        let verdict = |retries: u32| {
+            let mut scenario = one_job(client("c", vec![inner("sdk", sdk(retries + 1))]), &["step"]);
+            let to = SimTime::ZERO + SimDuration::from_secs(30);
+            scenario.provider.faults.push(Fault {
+                name: "brownout".into(),
+                window: Some(Window { from: SimTime::ZERO, to }),
+                probability: Profile::constant(1.0).into_iter().collect(),
+                respond: Respond::Status {
+                    status: 529,
+                    after: Distribution::constant(0.0),
+                    hint: None,
+                    should_retry: None,
+                },
+            });
+            explain(&scenario).classes[0].outlasts[0].verdict
+        };
+        let expected = [Verdict::Never, Verdict::Never, Verdict::Sometimes, Verdict::Sometimes, Verdict::Always];
+        assert_eq!([2, 6, 7, 8, 9].map(verdict), expected);
+    }
+
+    #[test]
+    fn a_client_without_elements_sends_one_request_a_step() {
+        let class = &explain(&one_job(client("bare", Vec::new()), &["a", "b"])).classes[0];
+        assert_eq!((class.worst.per_call, class.worst.per_task), (Some(1), Some(2)));
+        assert_eq!(class.task_course.requests, Some(2));
+        let guarded = client("guarded", vec![element("pacer", Kind::Client, Role::Guard(0))]);
+        let mut scenario = one_job(guarded, &["a"]);
+        scenario.guards = incident(true).guards;
+        assert_eq!(explain(&scenario).classes[0].worst.per_task, Some(1));
+    }
+}

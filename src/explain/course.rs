@@ -1,0 +1,164 @@
+//! How long can it take? A course is the worst way through a stack or a part of it: every attempt is used, and each
+//! costs its wait. The waits of an inner layer are paid once for every attempt of all layers around it, so they add up
+//! as requests do.
+//!
+//! Queueing, the waits of pacers and breakers, and the time until a worker is free come on top; they depend on the
+//! load, and only a run can tell them.
+
+use super::ladder::{Ladder, Span, attempts_bound};
+use crate::policy::stack::Resume;
+use crate::policy::{Answer, Client, RetryPolicy, Role};
+use crate::units::SimDuration;
+
+/// The worst way through a stack or a part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Course {
+    /// Requests; `None` is without bound.
+    pub requests: Option<u64>,
+    /// Waits that keep the worker.
+    pub held: Span,
+    /// Waits that free it, such as the queue's intervals.
+    pub freed: Span,
+}
+
+impl Course {
+    /// One request.
+    pub const REQUEST: Course = Course { requests: Some(1), held: Span::ZERO, freed: Span::ZERO };
+
+    /// All waits.
+    pub fn waits(&self) -> Span {
+        self.held.then(self.freed)
+    }
+
+    /// Requests that each run into this timeout, and all waits.
+    pub fn wall_time(&self, timeout: SimDuration) -> Span {
+        let requests = Span { from: timeout, to: timeout }.times(self.requests);
+        requests.then(self.waits())
+    }
+
+    /// This course so many times.
+    #[must_use]
+    pub fn times(self, number: Option<u64>) -> Course {
+        Course {
+            requests: product(self.requests, number),
+            held: self.held.times(number),
+            freed: self.freed.times(number),
+        }
+    }
+
+    /// This course and the waits of one layer's ladder.
+    #[must_use]
+    fn with_ladder(self, ladder: Span, holds_worker: bool) -> Course {
+        if holds_worker {
+            Course { held: self.held.then(ladder), ..self }
+        } else {
+            Course { freed: self.freed.then(ladder), ..self }
+        }
+    }
+
+    /// All attempts of a layer around this course.
+    #[must_use]
+    fn around(self, policy: &RetryPolicy, hint: Option<SimDuration>) -> Course {
+        let ladder = Ladder::with_hint(policy, hint);
+        let gives_up = ladder.waits.is_empty();
+        let attempts = if gives_up { Some(1) } else { attempts_bound(policy) };
+        self.times(attempts).with_ladder(ladder.total, policy.holds_worker)
+    }
+}
+
+/// The course up to each element, innermost first, when every layer whose flag is set uses all its attempts; a guard
+/// has the course of what is inside it. With `hint`, every answer carries it.
+pub fn courses(client: &Client, repeats: impl Fn(&RetryPolicy) -> bool, hint: Option<SimDuration>) -> Vec<Course> {
+    let mut course = Course::REQUEST;
+    let through = client.elements().iter().map(|element| {
+        course = match &element.role {
+            Role::Retry(policy) if repeats(policy) => course.around(policy, hint),
+            Role::Queue(policy, _) if repeats(policy) => {
+                course.around(&RetryPolicy { holds_worker: false, ..policy.clone() }, hint)
+            }
+            Role::Retry(_) | Role::Queue(..) | Role::Guard(_) => course,
+        };
+        course
+    });
+    through.collect()
+}
+
+/// The course of one step over all runs, when every request gets `answer`, its hint included.
+pub fn of_answer(client: &Client, answer: &Answer) -> Course {
+    courses(client, |policy| policy.retry_on.repeats(answer), answer.hint).last().copied().unwrap_or(Course::REQUEST)
+}
+
+/// The course of a whole task: every step passes on its last request, the last one fails, and every run is used.
+pub fn of_task(client: &Client, repeats: impl Fn(&RetryPolicy) -> bool, steps: u64) -> Course {
+    let inside = client.elements().len() - usize::from(client.queue().is_some());
+    let all = courses(client, &repeats, None);
+    let step = if inside == 0 { Course::REQUEST } else { all[inside - 1] };
+    let Some((policy, requeue)) = client.queue().filter(|(policy, _)| repeats(policy)) else {
+        return step.times(Some(steps));
+    };
+    let runs = attempts_bound(policy);
+    let passes = match requeue.resume {
+        Resume::Restart => product(runs, Some(steps)),
+        Resume::FailedStep => runs.map(|runs| steps + runs - 1),
+    };
+    step.times(passes).with_ladder(Ladder::own(policy).total, false)
+}
+
+/// The product of two numbers of which each may have no bound.
+pub fn product(left: Option<u64>, right: Option<u64>) -> Option<u64> {
+    match (left, right) {
+        (Some(0), _) | (_, Some(0)) => Some(0),
+        (Some(left), Some(right)) => left.checked_mul(right),
+        (None, _) | (_, None) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::fixture::{client, fixed, incident, inner, sdk};
+
+    fn seconds(value: f64) -> SimDuration {
+        SimDuration::from_secs_f64(value)
+    }
+
+    #[test]
+    fn a_timeout_is_paid_by_every_attempt() {
+        // By hand: timeout 30 s, two retries: 3 · 30 + (1.125, 1.5] s; with 600 s: 1801.125 to 1801.5 s.
+        for (timeout, from, to) in [(30.0, 91.125, 91.5), (600.0, 1_801.125, 1_801.5)] {
+            let policy = RetryPolicy { timeout: Some(seconds(timeout)), ..sdk(3) };
+            let client = client("c", vec![inner("sdk", policy)]);
+            let wall = of_answer(&client, &Answer::TIMED_OUT).wall_time(client.timeout().unwrap());
+            assert_eq!(wall, Span { from: seconds(from), to: seconds(to) });
+        }
+    }
+
+    #[test]
+    fn the_incidents_sleeps_are_those_worked_out_by_hand() {
+        // By hand, old: a step sleeps 4 · (0.5 + 1) + 3 · 2 = 12 s at most, a job 36 · 1.5 + 9 · 6 = 108 s.
+        let old = incident(false);
+        let step = courses(&old.clients[0], |_| true, None)[1];
+        assert_eq!(step.held, Span { from: seconds(10.5), to: seconds(12.0) });
+        assert_eq!(of_task(&old.clients[0], |_| true, 3).held.to, seconds(108.0));
+        // New: 5 · (0.5 + 1 + 2) = 17.5 s of sleeps, 180 + 600 s of intervals.
+        let new = of_task(&incident(true).clients[0], |_| true, 3);
+        assert_eq!((new.requests, new.held.to, new.freed.to), (Some(20), seconds(17.5), seconds(780.0)));
+        // At a timeout of 600 s: 108 · 600 s = 18 h against 20 · 600 s = 3.3 h.
+        assert_eq!(new.wall_time(seconds(600.0)).to, seconds(12_797.5));
+    }
+
+    #[test]
+    fn a_hint_that_a_layer_gives_up_on_ends_its_ladder() {
+        let policy = RetryPolicy {
+            hint: crate::policy::HintRule::Obey {
+                cap: seconds(120.0),
+                above: crate::policy::hint::AboveCap::GiveUp,
+                jittered: false,
+            },
+            ..sdk(3)
+        };
+        let client = client("c", vec![inner("sdk", policy), inner("again", fixed(2, seconds(1.0)))]);
+        let course = of_answer(&client, &Answer::refused(429).with_hint(Some(seconds(171.0))));
+        assert_eq!((course.requests, course.waits().to), (Some(2), seconds(1.0)));
+    }
+}

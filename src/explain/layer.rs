@@ -1,0 +1,281 @@
+//! One element of a stack in plain words: what it repeats, how often, how long it waits, what it makes of a hint, and
+//! where a retried job goes.
+
+use super::answers::AnswerKind;
+use super::ladder::{Ladder, attempts_bound};
+use super::words;
+use super::worst::unit;
+use crate::policy::circuit_breaker::{BreakerCounts, WhenOpen};
+use crate::policy::hint::AboveCap;
+use crate::policy::retry::DeadlineCheck;
+use crate::policy::stack::{Place, Requeue, Resume};
+use crate::policy::{
+    Backoff, Classification, Client, Element, Guard, HintRule, Jitter, Kind, Mechanism, RetryPolicy, Role, Scope,
+    StatusSet,
+};
+use crate::units::SimDuration;
+
+/// A hint longer than this is no bound for anyone: some client libraries cap hints only where their timer would
+/// overflow, at 49.7 days.
+const PRACTICAL_BOUND: SimDuration = SimDuration::from_secs(3_600);
+
+/// One element of a client, explained.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerExplanation {
+    /// Its name.
+    pub name: String,
+    /// Where it belongs.
+    pub kind: Kind,
+    /// The preset it came from.
+    pub preset: Option<String>,
+    /// Settings that came from the preset and that the file does not spell out.
+    pub unspoken: Vec<String>,
+    /// What it does.
+    pub part: Part,
+}
+
+/// What an element does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// It repeats failures.
+    Retry(Repetition),
+    /// It gates; in words.
+    Guard {
+        /// The guard's name in the scenario.
+        guard: String,
+        /// What it does, in words.
+        words: String,
+    },
+}
+
+/// What a retry layer does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repetition {
+    /// What one attempt is called: a run, a call, a request, or a try.
+    pub unit: &'static str,
+    /// The failures it repeats, in the words of a scenario file.
+    pub retries: Vec<String>,
+    /// Whether it repeats each kind of answer, by the answer's word.
+    pub repeats: Vec<(String, bool)>,
+    /// The most attempts, the first included and a total time limit considered; `None` is without bound.
+    pub max_attempts: Option<u64>,
+    /// Its waits.
+    pub ladder: Ladder,
+    /// The shape of its waits, in words.
+    pub wait_words: String,
+    /// What it makes of a hint, in words.
+    pub hint_words: String,
+    /// The longest wait that a hint can cause; `None` where it has no bound of less than an hour.
+    pub hint_bound: Option<SimDuration>,
+    /// Whether a wait keeps the worker.
+    pub holds_worker: bool,
+    /// The longest time one attempt may take.
+    pub timeout: Option<SimDuration>,
+    /// The limit on the layer's total time, in words.
+    pub deadline_words: Option<String>,
+    /// Where a retried job goes; only a queue has it.
+    pub requeue: Option<Requeue>,
+}
+
+impl LayerExplanation {
+    /// The explanation of element `at` of a client.
+    pub fn of(client: &Client, at: usize, guards: &[Guard], kinds: &[AnswerKind]) -> LayerExplanation {
+        let element = &client.elements()[at];
+        let part = match &element.role {
+            Role::Retry(policy) => Part::Retry(repetition(policy, unit(client, at), None, kinds)),
+            Role::Queue(policy, requeue) => Part::Retry(repetition(policy, unit(client, at), Some(*requeue), kinds)),
+            Role::Guard(guard) => {
+                Part::Guard { guard: guards[*guard].name.clone(), words: guard_words(&guards[*guard]) }
+            }
+        };
+        let Element { name, kind, preset, unspoken, .. } = element;
+        LayerExplanation { name: name.clone(), kind: *kind, preset: preset.clone(), unspoken: unspoken.clone(), part }
+    }
+
+    /// What the element repeats and how; `None` for a guard.
+    pub const fn repetition(&self) -> Option<&Repetition> {
+        match &self.part {
+            Part::Retry(repetition) => Some(repetition),
+            Part::Guard { .. } => None,
+        }
+    }
+}
+
+impl Repetition {
+    /// Where a retried job goes, in words; `None` where nothing goes through a queue.
+    pub fn requeue_words(&self) -> Option<(&'static str, &'static str)> {
+        let requeue = self.requeue?;
+        let place = match requeue.place {
+            Place::Back => "back of the queue",
+            Place::Front => "front of the queue",
+        };
+        let resume = match requeue.resume {
+            Resume::Restart => "restarts at step 1",
+            Resume::FailedStep => "resumes at the failed step",
+        };
+        Some((place, resume))
+    }
+}
+
+fn repetition(policy: &RetryPolicy, unit: &'static str, requeue: Option<Requeue>, kinds: &[AnswerKind]) -> Repetition {
+    Repetition {
+        unit,
+        retries: retry_words(&policy.retry_on),
+        repeats: kinds.iter().map(|kind| (kind.word.clone(), policy.retry_on.repeats(&kind.answer))).collect(),
+        max_attempts: attempts_bound(policy),
+        ladder: Ladder::own(policy),
+        wait_words: wait_words(policy),
+        hint_words: hint_words(policy.hint),
+        hint_bound: hint_bound(policy.hint),
+        holds_worker: policy.holds_worker && requeue.is_none(),
+        timeout: policy.timeout,
+        deadline_words: policy.deadline.map(|deadline| {
+            let total = words::duration(deadline.total);
+            match deadline.check {
+                DeadlineCheck::BeforeWait => format!("stops before a wait that would pass {total}"),
+                DeadlineCheck::Elapsed => format!("stops once {total} are over; one attempt may start later"),
+            }
+        }),
+        requeue,
+    }
+}
+
+/// The longest wait that a hint can cause; `None` where it has no bound of less than an hour.
+pub fn hint_bound(rule: HintRule) -> Option<SimDuration> {
+    rule.longest().filter(|longest| *longest <= PRACTICAL_BOUND)
+}
+
+/// What a layer repeats, in the words of a scenario file.
+pub fn retry_words(classification: &Classification) -> Vec<String> {
+    if (Classification { obeys_should_retry: false, ..classification.clone() }) == Classification::ANY {
+        return vec!["any failure".into()];
+    }
+    let mut words = status_words(&classification.statuses);
+    let kinds = [
+        (classification.timeouts, "timeout"),
+        (classification.drops, "connection"),
+        (classification.short_circuited, "short_circuited"),
+    ];
+    words.extend(kinds.iter().filter(|(repeated, _)| *repeated).map(|(_, word)| (*word).to_owned()));
+    words
+}
+
+fn status_words(statuses: &StatusSet) -> Vec<String> {
+    let whole = |hundred: u16| (hundred..hundred + 100).all(|status| statuses.contains(status));
+    let mut words: Vec<String> = Vec::new();
+    for (hundred, word) in [(400, "4xx"), (500, "5xx")] {
+        if whole(hundred) {
+            words.push(word.into());
+            continue;
+        }
+        let mut members = (hundred..hundred + 100).filter(|status| statuses.contains(*status)).peekable();
+        while let Some(first) = members.next() {
+            let mut last = first;
+            while let Some(next) = members.next_if_eq(&(last + 1)) {
+                last = next;
+            }
+            match last - first {
+                0 => words.push(first.to_string()),
+                1 => words.extend([first.to_string(), last.to_string()]),
+                2.. => words.push(format!("{first}..{last}")),
+            }
+        }
+    }
+    words
+}
+
+fn wait_words(policy: &RetryPolicy) -> String {
+    let time = words::duration;
+    let up_to = |cap: SimDuration| if cap < SimDuration::MAX { format!(" to {}", time(cap)) } else { String::new() };
+    let planned = match &policy.backoff {
+        Backoff::None => "at once".to_owned(),
+        Backoff::Fixed(wait) => format!("fixed {}", time(*wait)),
+        Backoff::Linear { initial, step, cap } => {
+            format!("{} and {} more each{}", time(*initial), time(*step), up_to(*cap))
+        }
+        Backoff::Exponential { initial, factor, cap } if *factor == 2.0 => {
+            format!("{} doubling{}", time(*initial), up_to(*cap))
+        }
+        Backoff::Exponential { initial, factor, cap } => format!("{} × {factor}ⁿ{}", time(*initial), up_to(*cap)),
+        Backoff::List(waits) => {
+            let waits: Vec<String> = waits.iter().map(|wait| time(*wait)).collect();
+            format!("after {}", waits.join(", "))
+        }
+        Backoff::Decorrelated { initial, cap } => format!("decorrelated from {}{}", time(*initial), up_to(*cap)),
+    };
+    match policy.jitter {
+        Jitter::None if matches!(policy.backoff, Backoff::None | Backoff::Decorrelated { .. }) => planned,
+        Jitter::None => format!("{planned}, no jitter"),
+        Jitter::Full => format!("{planned}, full jitter"),
+        Jitter::Equal => format!("{planned}, equal jitter"),
+        Jitter::Subtract(share) => format!("{planned}, −{} jitter", words::percent(share)),
+        Jitter::Add(amount) => format!("{planned}, up to {} more", time(amount)),
+        Jitter::PlusMinus(share) => format!("{planned}, ±{} jitter", words::percent(share)),
+    }
+}
+
+fn hint_words(rule: HintRule) -> String {
+    match rule {
+        HintRule::Ignore => "ignores retry-after".into(),
+        HintRule::AtLeast => "waits retry-after at least".into(),
+        HintRule::Obey { .. } if hint_bound(rule).is_none() => "obeys retry-after, without bound".into(),
+        HintRule::Obey { cap, above, .. } => {
+            let cap = words::duration(cap);
+            match above {
+                AboveCap::OwnBackoff => format!("obeys retry-after to {cap}, above it waits its own"),
+                AboveCap::GiveUp => format!("obeys retry-after to {cap}, above it gives up"),
+                AboveCap::Clamp => format!("obeys retry-after, at most {cap}"),
+            }
+        }
+    }
+}
+
+fn guard_words(guard: &Guard) -> String {
+    let scope = match guard.scope {
+        Scope::Worker | Scope::Process | Scope::Class | Scope::Client => format!("one per {}", guard.scope.word()),
+        Scope::Global => "one for all".into(),
+    };
+    match &guard.mechanism {
+        Mechanism::Breaker(breaker) => {
+            let counted = match breaker.counts {
+                BreakerCounts::Responses => "responses",
+                BreakerCounts::Results => "results",
+            };
+            let open = match breaker.when_open {
+                WhenOpen::Reject => "rejects",
+                WhenOpen::Hold => "holds",
+            };
+            let (share, time) = (words::percent(breaker.threshold), words::duration(breaker.open));
+            format!("opens above {share} of the last {} {counted}, {open} for {time}; {scope}", breaker.last)
+        }
+        Mechanism::Pacer(pacer) => {
+            let counted = pacer.counts.word().replace('_', " ");
+            let (amount, per) = (words::count(pacer.bucket.amount()), words::duration(pacer.bucket.per()));
+            format!("lets {amount} {counted} pass in {per}, the rest waits; {scope}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::fixture::{fixed, sdk};
+
+    #[test]
+    fn classifications_are_said_in_the_words_of_a_file() {
+        assert_eq!(retry_words(&sdk(3).retry_on), ["408", "409", "429", "5xx", "timeout", "connection"]);
+        assert_eq!(retry_words(&Classification::ANY), ["any failure"]);
+        let odd = StatusSet::EMPTY.with_range(500, 504).with(529).with(429).with(428);
+        assert_eq!(status_words(&odd), ["428", "429", "500..504", "529"]);
+    }
+
+    #[test]
+    fn waits_and_hints_are_said_in_words() {
+        assert_eq!(wait_words(&sdk(3)), "0.5 s doubling to 8 s, −25 % jitter");
+        assert_eq!(wait_words(&fixed(4, SimDuration::from_secs(2))), "fixed 2 s, no jitter");
+        assert_eq!(wait_words(&fixed(4, SimDuration::ZERO)), "at once");
+        assert_eq!(hint_words(sdk(3).hint), "obeys retry-after, without bound");
+        let bounded = HintRule::Obey { cap: SimDuration::from_secs(60), above: AboveCap::OwnBackoff, jittered: false };
+        assert_eq!(hint_words(bounded), "obeys retry-after to 60 s, above it waits its own");
+    }
+}

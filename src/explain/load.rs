@@ -1,0 +1,176 @@
+//! What does each class ask of each rate limit, before a single retry? Two numbers decide whether a recovery burst
+//! hurts bystanders: the share of the limit that live traffic needs, and the share that all workers of a background
+//! class ask for once the provider answers again and their queue is full.
+
+use crate::policy::pacer::Counts;
+use crate::policy::{Mechanism, Role};
+use crate::provider::{Limit, Window};
+use crate::scenario::Scenario;
+use crate::traffic::{ArrivalProcess, TrafficClass};
+use crate::units::{SimDuration, SimTime};
+
+/// The most spans that the peak is looked for in.
+const SPANS: u64 = 4_096;
+
+/// What one class asks of one limit, as shares of what the limit lets flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Demand {
+    /// The limit's name.
+    pub limit: String,
+    /// The class's name.
+    pub class: String,
+    /// Before the first fault window; `None` where there is no such time.
+    pub before: Option<f64>,
+    /// Over the whole run.
+    pub mean: f64,
+    /// In its busiest span, of a minute or of the limit's time from empty to full, whichever is longer.
+    pub peak: f64,
+    /// All workers busy, each answered at its mean latency; `None` for turns and where answers take no time.
+    pub busy: Option<f64>,
+    /// What the class's pacer of the same kind lets pass at most; `None` without one.
+    pub paced: Option<f64>,
+}
+
+impl Demand {
+    /// The usual demand: before the first fault window, else over the whole run.
+    pub fn usual(&self) -> f64 {
+        self.before.unwrap_or(self.mean)
+    }
+
+    /// The most that the class can ask for on end: its busy workers, held back by its pacer.
+    pub fn most(&self) -> Option<f64> {
+        match (self.busy, self.paced) {
+            (Some(busy), Some(paced)) => Some(busy.min(paced)),
+            (busy, paced) => busy.or(paced),
+        }
+    }
+}
+
+/// The demand of every class on every limit.
+pub fn demands(scenario: &Scenario) -> Vec<Demand> {
+    let limits = scenario.provider.limits.iter();
+    limits.flat_map(|limit| scenario.traffic.iter().map(move |class| demand(scenario, limit, class))).collect()
+}
+
+fn demand(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
+    let per_second = limit.bucket.amount() as f64 / limit.bucket.per().as_secs_f64();
+    let task: f64 = class.steps.iter().map(|step| cost(limit.counts, step)).sum();
+    let share = |rate: f64| rate * task / per_second;
+    let begin = scenario.fault_windows().first().map(|(_, window)| window.from).filter(|from| *from > SimTime::ZERO);
+    let run = Window { from: SimTime::ZERO, to: scenario.horizon };
+    let busy_time: f64 = class.steps.iter().map(|step| step.latency.mean()).sum();
+    let busy = (!class.is_live() && busy_time > 0.0).then(|| share(f64::from(class.workers()) / busy_time));
+    Demand {
+        limit: limit.name.clone(),
+        class: class.name.clone(),
+        before: begin.map(|to| share(rate(class, Window { from: SimTime::ZERO, to }))),
+        mean: share(rate(class, run)),
+        peak: share(peak_rate(class, run, limit.bucket.capacity())),
+        busy,
+        paced: paced_rate(scenario, limit, class).map(|rate| rate / per_second),
+    }
+}
+
+/// The mean cost of one request of a step.
+pub fn cost(counts: Counts, step: &crate::traffic::Step) -> f64 {
+    match counts {
+        Counts::Requests => 1.0,
+        Counts::InputTokens => step.input_tokens.mean(),
+        Counts::OutputTokens => step.output_tokens.mean(),
+        Counts::TotalTokens => step.input_tokens.mean() + step.output_tokens.mean(),
+    }
+}
+
+/// What the class's tightest pacer of the same kind lets pass, per second.
+fn paced_rate(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Option<f64> {
+    let elements = scenario.client_of(class).elements().iter();
+    let rates = elements.filter_map(|element| match element.role {
+        Role::Guard(guard) => match &scenario.guards[guard].mechanism {
+            Mechanism::Pacer(pacer) if pacer.counts == limit.counts => {
+                Some(pacer.bucket.amount() as f64 / pacer.bucket.per().as_secs_f64())
+            }
+            Mechanism::Pacer(_) | Mechanism::Breaker(_) => None,
+        },
+        Role::Retry(_) | Role::Queue(..) => None,
+    });
+    rates.min_by(f64::total_cmp)
+}
+
+/// Expected arrivals per second in a span.
+fn rate(class: &TrafficClass, span: Window) -> f64 {
+    let arrivals: f64 = class.arrivals.iter().map(|process| expected(process, span)).sum();
+    if span.length().is_zero() { 0.0 } else { arrivals / span.length().as_secs_f64() }
+}
+
+/// The largest rate in any of the spans that a run is cut into.
+fn peak_rate(class: &TrafficClass, run: Window, capacity: SimDuration) -> f64 {
+    let least = SimDuration::from_nanos(run.length().as_nanos().div_ceil(SPANS));
+    let width = capacity.max(SimDuration::from_mins(1)).max(least).min(run.length());
+    if width.is_zero() {
+        return 0.0;
+    }
+    let starts = (0..run.length().as_nanos().div_ceil(width.as_nanos())).map(|n| run.from + width.times(n));
+    // The last span may be short: it is moved back so that all have the same length.
+    let spans = starts.map(|from| {
+        let to = (from + width).min(run.to);
+        Window { from: SimTime::from_nanos(to.as_nanos() - width.as_nanos()), to }
+    });
+    spans.map(|span| rate(class, span)).fold(0.0, f64::max)
+}
+
+/// As [`ArrivalProcess::expected`], without a walk through a whole trace for every span.
+fn expected(process: &ArrivalProcess, span: Window) -> f64 {
+    match process {
+        ArrivalProcess::At(times) => {
+            let before = |limit: SimTime| times.partition_point(|at| *at < limit);
+            (before(span.to) - before(span.from)) as f64
+        }
+        ArrivalProcess::Poisson { .. } | ArrivalProcess::Count { .. } | ArrivalProcess::Every { .. } => {
+            process.expected(span)
+        }
+    }
+}
+
+/// The most tasks of a class that begin at one and the same instant: its largest burst, held back by its workers.
+pub fn burst(class: &TrafficClass) -> u64 {
+    let at_once = class.arrivals.iter().map(|process| match process {
+        ArrivalProcess::At(times) => times.chunk_by(|a, b| a == b).map(<[SimTime]>::len).max().unwrap_or(0) as u64,
+        ArrivalProcess::Poisson { .. } | ArrivalProcess::Count { .. } | ArrivalProcess::Every { .. } => 1,
+    });
+    let burst = at_once.max().unwrap_or(0);
+    if class.is_live() { burst } else { burst.min(u64::from(class.workers())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::fixture::{incident, minute};
+
+    fn near(value: f64, expected: f64) -> bool {
+        (value - expected).abs() < 1e-9
+    }
+
+    #[test]
+    fn the_incidents_shares_of_the_limit_are_those_worked_out_by_hand() {
+        let scenario = incident(true);
+        let demands = demands(&scenario);
+        let [report, live] = &demands[..] else { panic!("two classes, one limit") };
+        // By hand: 58.7 · 6,300 / 700,000 = 52.8 %; 4 · 3 · 12,100 / 700,000 = 20.7 %; 8 / 7.1 s · 12,100 · 60 s =
+        // 818 k a minute = 116.9 %; the pacer allows 350 k = 50 %.
+        assert!(near(live.usual(), 58.7 * 6_300.0 / 700_000.0));
+        assert!(near(report.usual(), 4.0 * 36_300.0 / 700_000.0));
+        assert!((report.busy.unwrap() - 1.169).abs() < 0.001);
+        assert!(near(report.paced.unwrap(), 0.5) && near(report.most().unwrap(), 0.5));
+        assert_eq!((live.busy, live.paced), (None, None));
+        // By hand: in the first 8 minutes 140 · 13.1 / 139.8 = 13.12 jobs a minute arrive: 68 % of the limit.
+        assert!(near(report.peak, 140.0 * 13.1 / 139.8 * 36_300.0 / 700_000.0), "{}", report.peak);
+    }
+
+    #[test]
+    fn a_burst_is_held_back_by_workers_only() {
+        let mut scenario = incident(false);
+        scenario.traffic[0].arrivals = vec![ArrivalProcess::At([vec![minute(1); 50], vec![minute(2); 3]].concat())];
+        scenario.traffic[1].arrivals = scenario.traffic[0].arrivals.clone();
+        assert_eq!([burst(&scenario.traffic[0]), burst(&scenario.traffic[1])], [8, 50]);
+    }
+}

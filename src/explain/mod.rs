@@ -1,0 +1,60 @@
+//! What a scenario can do at worst, without simulating it. Layers of retries multiply, and the product is written
+//! down nowhere: each layer is configured by someone who sees only that one. This layer reads the whole stack of a
+//! checked scenario and says, for each traffic class, what its layers repeat, what they multiply to for each kind of
+//! error and over all of them, how long they can wait and against which windows, what the classes ask of the limits,
+//! and what looks wrong, each with a remedy.
+//!
+//! Everything here is arithmetic on settings; the numbers are bounds and means, and nothing is drawn.
+
+pub mod answers;
+pub mod class;
+pub mod class_warnings;
+pub mod client_warnings;
+pub mod course;
+mod how;
+pub mod ladder;
+pub mod layer;
+pub mod load;
+pub mod load_warnings;
+pub mod warning;
+pub mod words;
+pub mod worst;
+
+#[cfg(test)]
+mod adversary;
+#[cfg(test)]
+pub(crate) mod fixture;
+
+use crate::scenario::Scenario;
+
+pub use class::{AnswerCase, ClassExplanation, LateFailure, Outlasting, Verdict};
+pub use course::Course;
+pub use ladder::{Ladder, Span};
+pub use layer::{LayerExplanation, Part, Repetition};
+pub use load::Demand;
+pub use warning::{Code, Warning};
+pub use worst::Worst;
+
+/// What a scenario can do at worst.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The variant.
+    pub variant: String,
+    /// Its traffic classes, in the order of the file.
+    pub classes: Vec<ClassExplanation>,
+    /// What each class asks of each limit.
+    pub demands: Vec<Demand>,
+    /// What looks wrong.
+    pub warnings: Vec<Warning>,
+}
+
+/// Explains a scenario.
+pub fn explain(scenario: &Scenario) -> Explanation {
+    let classes: Vec<ClassExplanation> =
+        (0..scenario.traffic.len()).map(|class| ClassExplanation::of(scenario, class)).collect();
+    let demands = load::demands(scenario);
+    let warnings = warning::warnings(scenario, &classes, &demands);
+    Explanation { scenario: scenario.name.clone(), variant: scenario.variant.clone(), classes, demands, warnings }
+}

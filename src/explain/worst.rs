@@ -1,0 +1,229 @@
+//! How many requests can one call, one call site, one task cost at worst? The provider is an adversary: it chooses
+//! each answer, success included, to make the stack send as much as it can.
+//!
+//! Let `f(x)` be the most requests with which the elements up to a place can end in answer `x`. A bare request has
+//! `f = 1` for all it may answer. Around it, a layer of `n` attempts repeats `n − 1` times what costs most among the
+//! answers it repeats, and then ends in `x`:
+//!
+//! `f′(x) = (n − 1) · max { f(r) : r repeated } + f(x)`
+//!
+//! for every `x`, success included: a success on the last request costs as much as a failure. A layer that repeats
+//! nothing which can come out of the inside adds nothing. With `M` for the stack of one step, `S` steps and `R` runs:
+//!
+//! - a queue that restarts the task pays `R · S · M`: in every run all steps but the last succeed on their last
+//!   request, and the last one fails;
+//! - a queue that resumes at the failed step pays `S · M + (R − 1) · M`: each step is passed once, and each failed run
+//!   costs one more failing step.
+//!
+//! A total time limit only bounds `n`, by the shortest waits and answers that take no time, so that with one the
+//! numbers are bounds that may not be reached. Open breakers only take requests away.
+
+use super::answers::rejects;
+use super::ladder::attempts_bound;
+use crate::policy::stack::Resume;
+use crate::policy::{Answer, Client, Element, Guard, Kind, RetryPolicy, Role};
+
+/// Stands for "no bound" inside saturating arithmetic.
+const ENDLESS: u64 = u64::MAX;
+
+/// The most requests at each level of a stack; `None` is without bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Worst {
+    /// Runs of a task; 1 without a queue layer.
+    pub runs: Option<u64>,
+    /// Calls that one step makes in one run.
+    pub calls_per_step: Option<u64>,
+    /// Calls of a task, over all its runs.
+    pub calls_per_task: Option<u64>,
+    /// Requests of one call.
+    pub per_call: Option<u64>,
+    /// Requests of one step in one run.
+    pub per_step: Option<u64>,
+    /// Requests of one step, over all runs.
+    pub per_call_site: Option<u64>,
+    /// Requests of a task, over all steps and runs.
+    pub per_task: Option<u64>,
+}
+
+impl Worst {
+    /// What `client` can do to a task of so many steps, when each request may get any of `choices`.
+    pub fn of(client: &Client, guards: &[Guard], choices: &[Answer], steps: u64) -> Worst {
+        let inside = &client.elements()[..client.elements().len() - usize::from(client.queue().is_some())];
+        let call = client.client_elements();
+        let requests = Tally::through(Tally::one_each(choices), call, guards);
+        let step = Tally::through(requests.clone(), &inside[call.len()..], guards);
+        let began = Tally { most: requests.most.iter().map(|(answer, _)| (*answer, 1)).collect() };
+        let calls = Tally::through(began, &inside[call.len()..], guards);
+        let queue = client.queue();
+        Worst {
+            runs: finite(queue.map_or(1, |(policy, _)| runs(&step, policy))),
+            calls_per_step: finite(calls.worst()),
+            calls_per_task: finite(calls.task(queue.map(|(policy, requeue)| (policy, requeue.resume)), steps)),
+            per_call: finite(requests.worst()),
+            per_step: finite(step.worst()),
+            per_call_site: finite(step.site(queue.map(|(policy, requeue)| (policy, requeue.resume)), steps)),
+            per_task: finite(step.task(queue.map(|(policy, requeue)| (policy, requeue.resume)), steps)),
+        }
+    }
+}
+
+/// The most requests with which the elements up to some place can end in each answer.
+#[derive(Clone)]
+struct Tally {
+    most: Vec<(Answer, u64)>,
+}
+
+impl Tally {
+    fn one_each(choices: &[Answer]) -> Tally {
+        Tally { most: choices.iter().map(|answer| (*answer, 1)).collect() }
+    }
+
+    fn through(mut self, elements: &[Element], guards: &[Guard]) -> Tally {
+        for element in elements {
+            match &element.role {
+                Role::Retry(policy) | Role::Queue(policy, _) => self.repeat(policy),
+                Role::Guard(guard) => self.gate(&guards[*guard]),
+            }
+        }
+        self
+    }
+
+    fn repeat(&mut self, policy: &RetryPolicy) {
+        let Some(dearest) = self.dearest_repeated(policy) else { return };
+        let more = attempts_bound(policy).map_or(ENDLESS, |n| n - 1).saturating_mul(dearest);
+        for (_, requests) in &mut self.most {
+            *requests = requests.saturating_add(more);
+        }
+    }
+
+    /// A breaker that refuses adds one more way to end, for no request.
+    fn gate(&mut self, guard: &Guard) {
+        let known = self.most.iter().any(|(answer, _)| *answer == Answer::SHORT_CIRCUITED);
+        if rejects(guard) && !known {
+            self.most.push((Answer::SHORT_CIRCUITED, 0));
+        }
+    }
+
+    /// The most requests with which something ends that the policy repeats; `None` where nothing does.
+    fn dearest_repeated(&self, policy: &RetryPolicy) -> Option<u64> {
+        let repeated = self.most.iter().filter(|(answer, _)| !answer.is_delivered() && policy.retry_on.repeats(answer));
+        repeated.map(|(_, requests)| *requests).max()
+    }
+
+    fn worst(&self) -> u64 {
+        self.most.iter().map(|(_, requests)| *requests).max().unwrap_or(0)
+    }
+
+    fn delivered(&self) -> u64 {
+        self.most.iter().filter(|(answer, _)| answer.is_delivered()).map(|(_, requests)| *requests).max().unwrap_or(0)
+    }
+
+    /// One step over all runs. Where the queue restarts, a step before the last one is passed again in every run.
+    fn site(&self, queue: Option<(&RetryPolicy, Resume)>, steps: u64) -> u64 {
+        let again = queue.map_or(0, |(policy, resume)| match self.dearest_repeated(policy) {
+            None => 0,
+            Some(dearest) => {
+                let each = match resume {
+                    Resume::Restart if steps > 1 => dearest.max(self.delivered()),
+                    Resume::Restart | Resume::FailedStep => dearest,
+                };
+                (runs(self, policy) - 1).saturating_mul(each)
+            }
+        });
+        self.worst().saturating_add(again)
+    }
+
+    /// All steps over all runs.
+    fn task(&self, queue: Option<(&RetryPolicy, Resume)>, steps: u64) -> u64 {
+        let passed = steps.saturating_sub(1).saturating_mul(self.delivered());
+        let last = passed.saturating_add(self.worst());
+        let again = queue.map_or(0, |(policy, resume)| match self.dearest_repeated(policy) {
+            None => 0,
+            Some(dearest) => {
+                let each = match resume {
+                    Resume::Restart => passed.saturating_add(dearest),
+                    Resume::FailedStep => dearest,
+                };
+                (runs(self, policy) - 1).saturating_mul(each)
+            }
+        });
+        last.saturating_add(again)
+    }
+}
+
+/// Runs of a task; 1 where the queue repeats nothing that a run can end in.
+fn runs(step: &Tally, policy: &RetryPolicy) -> u64 {
+    if step.dearest_repeated(policy).is_some() { attempts_bound(policy).unwrap_or(ENDLESS) } else { 1 }
+}
+
+const fn finite(number: u64) -> Option<u64> {
+    if number == ENDLESS { None } else { Some(number) }
+}
+
+/// What one attempt of an element is called, inside its client.
+pub fn unit(client: &Client, at: usize) -> &'static str {
+    let retries = |element: &Element| element.role.policy().is_some();
+    let elements = client.elements();
+    match elements[at].kind {
+        Kind::Queue => "run",
+        Kind::Client | Kind::Decorator if !elements[..at].iter().any(retries) => "request",
+        Kind::Decorator if !elements[..at].iter().any(|e| e.kind == Kind::Decorator && retries(e)) => "call",
+        Kind::Client | Kind::Decorator => "try",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::answers::choices;
+    use crate::explain::fixture::{client, decorator, fixed, incident, inner, queue, sdk};
+    use crate::provider::Provider;
+    use crate::units::SimDuration;
+
+    fn worst(client: &Client, steps: u64) -> Worst {
+        Worst::of(client, &incident(true).guards, &choices(&Provider::default()), steps)
+    }
+
+    #[test]
+    fn the_incidents_bounds_are_those_worked_out_by_hand() {
+        // By hand, old: 3, 4 · 3 = 12, 3 · 12 = 36, 3 · 3 · 12 = 108; 3 · 4 · 3 = 36 calls.
+        let old = worst(&incident(false).clients[0], 3);
+        assert_eq!([old.per_call, old.per_step, old.per_call_site, old.per_task], [3, 12, 36, 108].map(Some));
+        assert_eq!([old.runs, old.calls_per_step, old.calls_per_task], [3, 4, 36].map(Some));
+        // New: 4, 3 · 4 = 12, three failed calls of 4 and two late successes of 4 = 20; 5 calls.
+        let new = worst(&incident(true).clients[0], 3);
+        assert_eq!([new.per_call, new.per_step, new.per_call_site, new.per_task], [4, 4, 12, 20].map(Some));
+        assert_eq!(new.calls_per_task, Some(5));
+    }
+
+    #[test]
+    fn without_checkpoints_the_fixed_client_costs_36_again() {
+        // By hand: 3 runs · 3 steps · 4 requests, in 9 calls.
+        let client = client("batch", vec![inner("sdk", sdk(4)), queue(3, &[3, 10], Resume::Restart)]);
+        let worst = worst(&client, 3);
+        assert_eq!([worst.per_call_site, worst.per_task, worst.calls_per_task], [12, 36, 9].map(Some));
+    }
+
+    #[test]
+    fn the_same_word_in_three_libraries_multiplies_to_72() {
+        // Measured: openai 3.57.0 (retries 2) in tenacity 9.2.1 (6 attempts) in celery 5.7.0 (retries 3): 72.
+        let stack = vec![
+            inner("sdk", sdk(3)),
+            decorator("decorator", fixed(6, SimDuration::ZERO)),
+            queue(4, &[], Resume::Restart),
+        ];
+        assert_eq!(worst(&client("a", stack), 1).per_task, Some(72));
+        // By hand: one setting of 3 retries that lands in two layers: (1 + 3)² = 16.
+        let twice = vec![inner("one", sdk(4)), inner("other", sdk(4))];
+        assert_eq!(worst(&client("b", twice), 1).per_task, Some(16));
+    }
+
+    #[test]
+    fn zero_retries_are_one_request_and_no_limit_is_no_bound() {
+        assert_eq!(worst(&client("none", vec![inner("sdk", sdk(1))]), 1).per_task, Some(1));
+        assert_eq!(worst(&client("empty", Vec::new()), 3).per_task, Some(3));
+        let endless = RetryPolicy { max_attempts: None, ..fixed(1, SimDuration::from_secs(1)) };
+        let worst = worst(&client("endless", vec![inner("sdk", sdk(3)), decorator("forever", endless)]), 2);
+        assert_eq!([worst.per_call, worst.per_step, worst.per_task], [Some(3), None, None]);
+    }
+}

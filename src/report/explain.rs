@@ -1,0 +1,433 @@
+//! An explanation for the terminal: the finding first, then the fan of each class, which error is repeated by whom,
+//! how the numbers come about, how long it takes, and what to change. 80 columns, no colour needed.
+
+use std::fmt::Write as _;
+
+use super::explain_tree::tree;
+use crate::explain::class::{ClassExplanation, Outlasting, Verdict};
+use crate::explain::{Demand, Explanation, LayerExplanation, Part, Repetition, words};
+use crate::policy::Kind;
+use crate::traffic::TaskKind;
+
+/// The width of a page.
+const WIDTH: usize = 80;
+/// The narrowest column that words can stand in beside a tree.
+const COLUMN: usize = 32;
+/// The width of the labels.
+const LABEL: usize = 10;
+
+/// The explanation as text, with a newline at its end.
+pub fn text(explanation: &Explanation) -> String {
+    let mut page = String::new();
+    put(&mut page, "", &headline(explanation), 0);
+    for class in &explanation.classes {
+        page.push('\n');
+        put(&mut page, "", &title(class), 0);
+        page.push('\n');
+        page.push_str(&fan(class));
+        page.push('\n');
+        page.push_str(&answers(class));
+        page.push('\n');
+        page.push_str(&numbers(class));
+        let demands = explanation.demands.iter().filter(|demand| demand.class == class.name);
+        demands.for_each(|demand| field(&mut page, "load", &load(class, demand)));
+    }
+    for warning in &explanation.warnings {
+        page.push('\n');
+        put(&mut page, "  warning: ", &warning.message, 11);
+        put(&mut page, "  hint: ", &warning.hint, 8);
+    }
+    page
+}
+
+/// The finding: what one step and one task of each class can cost.
+fn headline(explanation: &Explanation) -> String {
+    let parts: Vec<String> = explanation
+        .classes
+        .iter()
+        .map(|class| {
+            let noun = format!("{} {}", class.name, class.task_noun());
+            let task = cost(class.worst.per_task);
+            if class.steps.len() > 1 {
+                format!("one step of a {noun} can cost {}, one {noun} {task}", requests(class.worst.per_call_site))
+            } else {
+                format!("one {noun} can cost {}", requests(class.worst.per_task))
+            }
+        })
+        .collect();
+    let sentence = parts.join("; ");
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().collect::<String>()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
+}
+
+fn cost(number: Option<u64>) -> String {
+    number.map_or_else(|| "without end".into(), words::count)
+}
+
+fn requests(number: Option<u64>) -> String {
+    number.map_or_else(|| "requests without end".into(), |number| words::counted(number, "request"))
+}
+
+fn title(class: &ClassExplanation) -> String {
+    let steps = words::counted(class.steps.len() as u64, "step");
+    let who = match class.kind {
+        TaskKind::Jobs { workers, .. } => format!("jobs, {}", words::counted(u64::from(workers), "worker")),
+        TaskKind::Turns => "turns, nobody queues".into(),
+    };
+    let sla = class.sla.map(|sla| format!(", wanted within {}", words::duration(sla))).unwrap_or_default();
+    format!("{}   {who}, {steps}, client `{}`{sla}", class.name, class.client)
+}
+
+/// The tree with the layers beside it, or the layers alone where it does not fit.
+fn fan(class: &ClassExplanation) -> String {
+    let tree = tree(class).unwrap_or_default();
+    let left = tree.iter().map(|line| line.chars().count()).max().unwrap_or(0);
+    let beside = left > 0 && left + 4 + COLUMN <= WIDTH;
+    let column = if beside { WIDTH - left - 4 } else { WIDTH - 2 };
+    let layers: Vec<String> = class.layers.iter().rev().flat_map(|layer| layer_lines(layer, column)).collect();
+    let mut text = String::new();
+    if beside {
+        for row in 0..tree.len().max(layers.len()) {
+            let (left_text, right) =
+                (tree.get(row).map_or("", String::as_str), layers.get(row).map_or("", String::as_str));
+            let gap = " ".repeat(left - left_text.chars().count());
+            line(&mut text, &format!("  {left_text}{gap}  {right}"));
+        }
+    } else {
+        for row in tree.iter().chain(&layers) {
+            line(&mut text, &format!("  {row}"));
+        }
+    }
+    if class.layers.is_empty() {
+        line(&mut text, "  no layers: each step is one request");
+    }
+    text
+}
+
+/// One layer: its name, and below it what it does.
+fn layer_lines(layer: &LayerExplanation, width: usize) -> Vec<String> {
+    let origin = match (&layer.preset, &layer.part) {
+        (Some(preset), _) => format!(" ({})", preset_words(preset)),
+        (None, Part::Guard { guard, .. }) => format!(" (guard {guard})"),
+        (None, Part::Retry(_)) => String::new(),
+    };
+    let mut lines = vec![format!("{}{origin}", layer.name)];
+    let facts = match &layer.part {
+        Part::Guard { words, .. } => vec![words.clone()],
+        Part::Retry(repetition) => repetition_facts(layer, repetition),
+    };
+    for fact in facts {
+        lines.extend(wrap(&fact, width.saturating_sub(2)).into_iter().map(|row| format!("  {row}")));
+    }
+    lines
+}
+
+/// `anthropic-python-1.13` as `anthropic-python 1.13`.
+fn preset_words(preset: &str) -> String {
+    match preset.rsplit_once('-') {
+        Some((family, version)) if version.starts_with(|first: char| first.is_ascii_digit()) => {
+            format!("{family} {version}")
+        }
+        Some(_) | None => preset.to_owned(),
+    }
+}
+
+fn repetition_facts(layer: &LayerExplanation, repetition: &Repetition) -> Vec<String> {
+    let attempts = match repetition.max_attempts {
+        Some(attempts) => words::counted(attempts, repetition.unit),
+        None => format!("{} without end", words::plural(2, repetition.unit)),
+    };
+    if repetition.max_attempts == Some(1) {
+        return vec![format!("{attempts}, repeats nothing")];
+    }
+    let mut facts = vec![format!("{attempts}, {}", repetition.wait_words)];
+    if let Some((place, resume)) = repetition.requeue_words() {
+        facts.push(format!("{place}, {resume}"));
+    }
+    facts.push(format!("repeats {}", repetition.retries.join(", ")));
+    if layer.kind != Kind::Queue {
+        facts.push(repetition.hint_words.clone());
+        if !repetition.holds_worker {
+            facts.push("frees the worker while it waits".into());
+        }
+    }
+    facts.extend(repetition.deadline_words.clone());
+    if !layer.unspoken.is_empty() {
+        facts.push(format!("by default, not in the file: {}", layer.unspoken.join(", ")));
+    }
+    facts
+}
+
+/// Which error is repeated by whom: answers with the same fate share a row.
+fn answers(class: &ClassExplanation) -> String {
+    type Fate = (Vec<String>, Option<u64>, Option<u64>);
+    let mut rows: Vec<(Fate, Vec<String>)> = Vec::new();
+    for case in &class.by_answer {
+        let names = case.layers.iter().map(|(name, _)| name.clone()).collect();
+        let fate = (names, case.per_call_site, case.runs);
+        let word = case.word.replace('_', " ");
+        match rows.iter_mut().find(|(known, _)| *known == fate) {
+            Some((_, words)) => words.push(word),
+            None => rows.push((fate, vec![word])),
+        }
+    }
+    rows.sort_by_key(|((_, requests, _), _)| std::cmp::Reverse(requests.unwrap_or(u64::MAX)));
+    let mut text = String::new();
+    line(&mut text, &format!("  {:<34}{:<30}{:>12}", "which answer", "is repeated by", "requests"));
+    for ((names, requests, runs), words) in rows {
+        let by = if names.is_empty() { "nobody".to_owned() } else { names.join(" × ") };
+        let number = match (requests, runs) {
+            (Some(0), Some(runs)) if runs > 1 => format!("0 in {runs} runs"),
+            (number, _) => cost(number),
+        };
+        let (left, middle) = (wrap(&words.join(", "), 32), wrap(&by, 28));
+        for row in 0..left.len().max(middle.len()) {
+            let cell = |cells: &[String]| cells.get(row).cloned().unwrap_or_default();
+            let number = if row == 0 { number.as_str() } else { "" };
+            line(&mut text, &format!("  {:<34}{:<30}{number:>12}", cell(&left), cell(&middle)));
+        }
+    }
+    text
+}
+
+/// How the numbers come about, what waits they bring, and what these last against.
+fn numbers(class: &ClassExplanation) -> String {
+    let mut text = String::new();
+    for sentence in class.how() {
+        match sentence.split_once(": ") {
+            Some(("one step", rest)) => field(&mut text, "step", rest),
+            Some((label, rest)) if label == format!("one {}", class.task_noun()) => {
+                field(&mut text, class.task_noun(), rest);
+            }
+            Some(_) | None => field(&mut text, "", &sentence),
+        }
+    }
+    for reading in class.late_failure.iter().flat_map(crate::explain::LateFailure::readings) {
+        field(&mut text, "", &reading);
+    }
+    field(&mut text, "waits", &waits(class));
+    field(&mut text, "time", &time(class));
+    for window in &class.outlasts {
+        field(&mut text, &window.name, &outlasting(window));
+    }
+    text
+}
+
+fn waits(class: &ClassExplanation) -> String {
+    let (step, task) = (&class.step_course, &class.task_course);
+    if task.waits().to.is_zero() {
+        return "none of its own".into();
+    }
+    let asleep = words::range(step.held.from, step.held.to);
+    let kept = if class.kind == TaskKind::Turns { "" } else { ", the worker kept" };
+    let mut sentence = format!("a step that fails: {} and {asleep} asleep{kept}", requests(step.requests));
+    if class.steps.len() > 1 || task.held != step.held {
+        let _ = write!(sentence, "; a whole {}: up to {} asleep", class.task_noun(), words::duration(task.held.to));
+    }
+    if !task.freed.to.is_zero() {
+        let _ = write!(sentence, " and {} between runs", words::range(task.freed.from, task.freed.to));
+    }
+    sentence
+}
+
+fn time(class: &ClassExplanation) -> String {
+    let Some(timeout) = class.timeout else {
+        return "no timeout: a request that hangs takes for ever".into();
+    };
+    let (step, task) = (class.step_course.wall_time(timeout), class.task_course.wall_time(timeout));
+    let mut sentence = format!(
+        "{} for each request: a step that hangs takes {}",
+        words::duration(timeout),
+        words::range(step.from, step.to)
+    );
+    if task != step {
+        let _ = write!(sentence, ", a {} at worst {}", class.task_noun(), words::duration(task.to));
+    }
+    if matches!(class.kind, TaskKind::Jobs { .. }) {
+        sentence.push_str(", the time in the queue not counted");
+    }
+    sentence
+}
+
+fn outlasting(window: &Outlasting) -> String {
+    let length = words::duration(window.length);
+    let what = if window.is_limit {
+        format!("refills in {length}")
+    } else {
+        format!("lasts {length} ({})", window.answer.replace('_', " "))
+    };
+    if window.layers.is_empty() {
+        return format!("{what}; no layer repeats a {}", window.answer);
+    }
+    let ladders: Vec<String> = window
+        .layers
+        .iter()
+        .map(|(name, waits, verdict)| match verdict {
+            Verdict::ByHint => format!("{name} follows the hint"),
+            Verdict::Never | Verdict::Sometimes | Verdict::Always | Verdict::NotRepeated => {
+                if waits.to.is_zero() {
+                    format!("{name} none")
+                } else {
+                    format!("{name} {}", words::range(waits.from, waits.to))
+                }
+            }
+        })
+        .collect();
+    let all = words::range(window.stack.from, window.stack.to);
+    let verdict = match window.verdict {
+        Verdict::Never => format!("all waits of a step, {all}, are over before it is"),
+        Verdict::Sometimes => format!("all waits of a step, {all}, may outlast it"),
+        Verdict::Always => format!("all waits of a step, {all}, outlast it"),
+        Verdict::ByHint => "the hint says when the request fits".into(),
+        Verdict::NotRepeated => "nothing waits".into(),
+    };
+    format!("{what}; waits: {}; {verdict}", ladders.join(", "))
+}
+
+fn load(class: &ClassExplanation, demand: &Demand) -> String {
+    let percent = words::percent;
+    let mut parts = match demand.before {
+        Some(before) => vec![format!("takes {} of `{}` before the first fault", percent(before), demand.limit)],
+        None => vec![format!("takes {} of `{}` on average", percent(demand.mean), demand.limit)],
+    };
+    if percent(demand.peak) != percent(demand.usual()) {
+        parts.push(format!("{} at its peak", percent(demand.peak)));
+    }
+    if let (Some(busy), TaskKind::Jobs { workers, .. }) = (demand.busy, class.kind) {
+        let workers = words::counted(u64::from(workers), "busy worker");
+        let ask = if workers.starts_with("1 ") { "asks" } else { "ask" };
+        parts.push(format!("{workers} {ask} for {}", percent(busy)));
+    }
+    if let Some(paced) = demand.paced {
+        parts.push(format!("its pacer allows {}", percent(paced)));
+    }
+    parts.join("; ")
+}
+
+fn field(text: &mut String, label: &str, words: &str) {
+    let head = format!("  {label:<LABEL$}");
+    if head.chars().count() > LABEL + 2 {
+        line(text, &head);
+        put(text, &" ".repeat(LABEL + 2), words, LABEL + 2);
+    } else {
+        put(text, &head, words, LABEL + 2);
+    }
+}
+
+/// Adds `words` after `head`, wrapped, further lines indented.
+fn put(text: &mut String, head: &str, words: &str, indent: usize) {
+    let lines = wrap(words, WIDTH - indent);
+    for (row, words) in lines.iter().enumerate() {
+        if row == 0 {
+            line(text, &format!("{head}{words}"));
+        } else {
+            line(text, &format!("{}{words}", " ".repeat(indent)));
+        }
+    }
+}
+
+fn line(text: &mut String, line: &str) {
+    text.push_str(line.trim_end());
+    text.push('\n');
+}
+
+/// Words in lines of at most `width` characters; a longer word has a line of its own. What stands between back-ticks
+/// is to be copied and stays in one piece where it fits.
+fn wrap(words: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in pieces(words) {
+        let last = lines.last_mut().expect("there is always a line");
+        let length = last.chars().count();
+        if length == 0 {
+            *last = word;
+        } else if length + 1 + word.chars().count() <= width {
+            last.push(' ');
+            last.push_str(&word);
+        } else {
+            lines.push(word);
+        }
+    }
+    lines
+}
+
+/// What is not torn from the word before it: units, and a plus between two numbers.
+const GLUED: [&str; 7] = ["s", "ms", "min", "h", "days", "%", "+"];
+
+/// The words of a text. What stands between back-ticks is one word, and so are a number and its unit.
+fn pieces(words: &str) -> Vec<String> {
+    let mut pieces: Vec<String> = Vec::new();
+    let mut open = false;
+    for word in words.split(' ') {
+        match pieces.last_mut() {
+            Some(last) if open || glued(last, word) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            Some(_) | None => pieces.push(word.to_owned()),
+        }
+        open ^= word.matches('`').count() % 2 == 1;
+    }
+    pieces
+}
+
+fn glued(last: &str, word: &str) -> bool {
+    let bare = word.trim_end_matches([',', ';', ':', '.', ')']);
+    GLUED.contains(&bare) && last.ends_with(|end: char| end.is_ascii_digit()) || last.ends_with(" +")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::explain;
+    use crate::explain::fixture::{client, decorator, fixed, incident, inner, one_job, sdk};
+    use crate::policy::RetryPolicy;
+    use crate::units::SimDuration;
+
+    fn page(fixes: bool) -> String {
+        text(&explain(&incident(fixes)))
+    }
+
+    #[test]
+    fn the_finding_comes_first() {
+        let first = page(false).lines().take(2).collect::<Vec<_>>().join(" ");
+        assert_eq!(
+            first,
+            "One step of a report job can cost 36 requests, one report job 108; one live turn can cost 6 requests."
+        );
+    }
+
+    #[test]
+    fn the_tree_shows_the_fan_from_one_step_to_36_requests() {
+        let page = page(false);
+        for row in [
+            "  step ┬ run 1 ┬ call 1 ┬ request 1",
+            "       │       │        ├ request 2  0.5 s",
+            "       │       ├ call 2  after 2 s",
+            "       ├ run 2  12 requests",
+            "  3 × 4 × 3 = 36",
+        ] {
+            assert!(page.lines().any(|line| line.starts_with(row)), "{row}\n{page}");
+        }
+    }
+
+    #[test]
+    fn no_line_is_wider_than_a_terminal() {
+        for page in [page(false), page(true)] {
+            let wide: Vec<&str> = page
+                .lines()
+                .filter(|line| line.chars().count() > WIDTH && !line.trim_start().starts_with('`'))
+                .collect();
+            assert_eq!(wide, Vec::<&str>::new());
+        }
+    }
+
+    #[test]
+    fn a_stack_too_wide_for_a_tree_is_listed() {
+        let endless = RetryPolicy { max_attempts: None, ..fixed(1, SimDuration::from_secs(1)) };
+        let scenario = one_job(client("c", vec![inner("sdk", sdk(40)), decorator("forever", endless)]), &["a"]);
+        let page = text(&explain(&scenario));
+        assert!(page.starts_with("One job job can cost requests without end.\n"), "{page}");
+        assert!(page.contains("forever\n") && !page.contains('┬'), "{page}");
+    }
+}

@@ -1,0 +1,5 @@
+//! Results as text and as JSON. Reports cannot run anything: they take plain data and return strings.
+
+pub mod explain;
+pub mod explain_json;
+mod explain_tree;
