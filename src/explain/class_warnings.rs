@@ -88,7 +88,7 @@ fn sla_at_risk(class: &ClassExplanation, client: &Client) -> Option<Warning> {
     let message = match class.timeout {
         None => sentence("its requests have no timeout".into()),
         Some(timeout) => {
-            let wall = class.task_course.wall_time(timeout).to;
+            let wall = class.task_course.wall.to;
             if wall <= limit {
                 return None;
             }
