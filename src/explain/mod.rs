@@ -16,6 +16,7 @@ pub mod ladder;
 pub mod layer;
 pub mod load;
 pub mod load_warnings;
+pub mod remedy;
 pub mod warning;
 pub mod words;
 pub mod worst;

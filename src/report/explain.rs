@@ -48,7 +48,11 @@ fn headline(explanation: &Explanation) -> String {
             let noun = format!("{} {}", class.name, class.task_noun());
             let task = cost(class.worst.per_task);
             if class.steps.len() > 1 {
-                format!("one step of a {noun} can cost {}, one {noun} {task}", requests(class.worst.per_call_site))
+                format!(
+                    "one step of {} can cost {}, one {noun} {task}",
+                    words::article(&noun),
+                    requests(class.worst.per_call_site)
+                )
             } else {
                 format!("one {noun} can cost {}", requests(class.worst.per_task))
             }
@@ -152,8 +156,8 @@ fn repetition_facts(layer: &LayerExplanation, repetition: &Repetition) -> Vec<St
         }
     }
     facts.extend(repetition.deadline_words.clone());
-    if !layer.unspoken.is_empty() {
-        facts.push(format!("by default, not in the file: {}", layer.unspoken.join(", ")));
+    if layer.unspoken.iter().any(|key| key == "max_attempts") {
+        facts.push("attempts by default: the file does not say them".into());
     }
     facts
 }
