@@ -96,12 +96,10 @@ fn sla_at_risk(class: &ClassExplanation, client: &Client) -> Option<Warning> {
     let room = requests.map(|requests| limit.saturating_sub(waits).scaled(1.0 / requests as f64));
     // With less than a tenth of a second for each attempt no timeout helps, only fewer attempts do.
     let fewer = room.is_none_or(|room| room < SimDuration::from_millis(100));
-    let remedy = match repeating(client).next().filter(|_| fewer) {
-        Some((element, _)) => Remedy::attempts(client, element, 1),
-        None => {
-            let value = format!("\"{}\"", at_most(room.unwrap_or(limit)));
-            Remedy::key(client, innermost, "timeout", &value)
-        }
+    let remedy = if let Some((element, _)) = repeating(client).next().filter(|_| fewer) {
+        Remedy::attempts(client, element, 1)
+    } else {
+        Remedy::key(client, innermost, "timeout", &format!("\"{}\"", at_most(room.unwrap_or(limit))))
     };
     Some(Warning::set(Code::SlaAtRisk, message, remedy))
 }

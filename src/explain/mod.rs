@@ -22,7 +22,7 @@ pub mod words;
 pub mod worst;
 
 #[cfg(test)]
-mod adversary;
+pub(crate) mod adversary;
 #[cfg(test)]
 pub(crate) mod fixture;
 

@@ -321,6 +321,7 @@ fn field(text: &mut String, label: &str, words: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::explain::adversary::{any_client, breaker};
     use crate::explain::explain;
     use crate::explain::fixture::{client, decorator, fixed, incident, inner, one_job, sdk};
     use crate::policy::RetryPolicy;
@@ -371,5 +372,21 @@ mod tests {
         let page = text(&explain(&scenario));
         assert!(page.starts_with("One job job can cost requests without end.\n"), "{page}");
         assert!(page.contains("forever\n") && !page.contains('┬'), "{page}");
+    }
+
+    #[test]
+    fn any_stack_can_be_explained_on_a_page_and_as_a_document() {
+        for case in 0..300 {
+            let key = crate::random::Seed(11).key().with(case);
+            let mut scenario = one_job(any_client(key), &["a", "b"][..1 + case as usize % 2]);
+            scenario.guards = vec![breaker()];
+            let explanation = explain(&scenario);
+            let page = text(&explanation);
+            let wide = page.lines().find(|line| line.chars().count() > WIDTH && !line.trim_start().starts_with('`'));
+            assert_eq!(wide, None, "case {case}");
+            let document = crate::report::explain_json::json(&explanation);
+            let class = &document["classes"]["job"];
+            assert_eq!(class["max_requests_per_task"].as_u64(), explanation.classes[0].worst.per_task, "case {case}");
+        }
     }
 }
