@@ -123,7 +123,8 @@ fn choices() -> Vec<Answer> {
     ]
 }
 
-fn breaker() -> Guard {
+/// A breaker that refuses.
+pub(crate) fn breaker() -> Guard {
     let settings = CircuitBreaker {
         counts: BreakerCounts::Responses,
         statuses: StatusSet::ERRORS,
@@ -141,7 +142,7 @@ fn breaker() -> Guard {
 }
 
 /// A stack drawn at random: up to three elements that retry or gate, and perhaps a queue.
-fn any_client(key: Key) -> Client {
+pub(crate) fn any_client(key: Key) -> Client {
     let mut stream = key.stream();
     let mut below = |limit: u32| (stream.next_unit() * f64::from(limit)) as u32;
     let mut elements = Vec::new();

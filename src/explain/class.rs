@@ -156,6 +156,8 @@ impl ClassExplanation {
         let repeats = |policy: &RetryPolicy| repeats_something(policy, &choices, refused);
         let layer_courses = courses(client, repeats, None);
         let inside = client.elements().len() - usize::from(client.queue().is_some());
+        let bare = Course::request(client.timeout());
+        let step = if inside == 0 { bare } else { layer_courses[inside - 1] };
         ClassExplanation {
             name: class.name.clone(),
             kind: class.kind,
@@ -168,8 +170,8 @@ impl ClassExplanation {
             worst,
             by_answer: kinds.iter().map(|kind| answer_case(scenario, client, kind)).collect(),
             timeout: client.timeout(),
-            step_course: if inside == 0 { Course::REQUEST } else { layer_courses[inside - 1] },
-            task_course: of_task(client, repeats, steps),
+            step_course: Course { requests: worst.per_step, ..step },
+            task_course: Course { requests: worst.per_task, ..of_task(client, repeats, steps) },
             layer_courses,
             late_failure: late_failure(client, &worst, class),
             outlasts: outlasts(scenario, class_index, client),

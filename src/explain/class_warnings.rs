@@ -4,9 +4,10 @@ use super::class::ClassExplanation;
 use super::ladder::attempts_bound;
 use super::layer::hint_bound;
 use super::load::burst;
-use super::warning::{Code, Warning, element_path};
+use super::remedy::Remedy;
+use super::warning::{Code, Warning};
 use super::words;
-use crate::policy::{Client, Mechanism, RetryPolicy, Role};
+use crate::policy::{Client, Element, Mechanism, RetryPolicy, Role};
 use crate::scenario::Scenario;
 use crate::units::SimDuration;
 
@@ -33,24 +34,23 @@ pub fn warnings(scenario: &Scenario, classes: &[ClassExplanation]) -> Vec<Warnin
 }
 
 /// The layers that can repeat something, outermost first.
-fn repeating(client: &Client) -> impl Iterator<Item = (&str, &RetryPolicy)> {
-    let policies =
-        client.elements().iter().rev().filter_map(|element| Some((element.name.as_str(), element.role.policy()?)));
+fn repeating(client: &Client) -> impl Iterator<Item = (&Element, &RetryPolicy)> {
+    let policies = client.elements().iter().rev().filter_map(|element| Some((element, element.role.policy()?)));
     policies.filter(|(_, policy)| attempts_bound(policy) != Some(1))
 }
 
 fn unbounded_hints(class: &ClassExplanation, client: &Client) -> Vec<Warning> {
-    let unbounded = repeating(client).filter(|(_, policy)| hint_bound(policy.hint).is_none());
+    let unbounded = repeating(client).filter(|(_, policy)| hint_bound(policy).is_none());
     let cap = class.sla.map_or(SimDuration::from_secs(10), |sla| at_most(sla.scaled(SHARE_OF_SLA / 2.0)));
-    let warn = |(name, _): (&str, &RetryPolicy)| {
+    let warn = |(element, _): (&Element, &RetryPolicy)| {
         let message = format!(
-            "someone waits for each {} {}, and `{name}` obeys whatever retry-after says",
+            "someone waits for each {} {}, and `{}` obeys whatever retry-after says",
             class.name,
-            class.task_noun()
+            class.task_noun(),
+            element.name
         );
-        let path = element_path(&client.name, name, "hint");
         let value = format!("{{ obey = {{ cap = \"{cap}\", above = \"give_up\" }} }}");
-        Warning::set(Code::UnboundedHint, message, path, &value)
+        Warning::set(Code::UnboundedHint, message, Remedy::key(client, element, "hint", &value))
     };
     unbounded.map(warn).collect()
 }
@@ -60,7 +60,7 @@ fn too_many_attempts(class: &ClassExplanation, client: &Client) -> Option<Warnin
     if attempts.is_some_and(|attempts| attempts <= ATTEMPTS_WHILE_SOMEONE_WAITS) {
         return None;
     }
-    let (name, policy) = repeating(client).next()?;
+    let (element, policy) = repeating(client).next()?;
     let inside = attempts.zip(attempts_bound(policy)).map(|(all, own)| all / own);
     let allowed = inside.map_or(1, |inside| (ATTEMPTS_WHILE_SOMEONE_WAITS / inside).max(1));
     let number = attempts.map_or("attempts without end".into(), |n| words::counted(n, "attempt"));
@@ -69,47 +69,39 @@ fn too_many_attempts(class: &ClassExplanation, client: &Client) -> Option<Warnin
         class.name,
         class.task_noun()
     );
-    let path = element_path(&client.name, name, "max_attempts");
-    Some(Warning::set(Code::TooManyAttempts, message, path, &allowed.to_string()))
+    Some(Warning::set(Code::TooManyAttempts, message, Remedy::attempts(client, element, allowed)))
 }
 
 fn sla_at_risk(class: &ClassExplanation, client: &Client) -> Option<Warning> {
     let sla = class.sla?;
-    let (name, _) = client.elements().iter().find_map(|element| Some((&element.name, element.role.policy()?)))?;
-    let path = element_path(&client.name, name, "timeout");
-    let requests = class.task_course.requests;
-    let waits = class.task_course.waits().to;
+    let innermost = client.elements().iter().find(|element| element.role.policy().is_some())?;
+    let (requests, waits) = (class.task_course.requests, class.task_course.waits().to);
     let limit = sla.scaled(SHARE_OF_SLA);
+    let wall = class.task_course.wall.to;
+    if wall <= limit {
+        return None;
+    }
+    let what = match class.timeout {
+        None => "its requests have no timeout".into(),
+        Some(timeout) => format!(
+            "{} × {} timeout and {} of waits are {}, above 70 %",
+            words::bound(requests),
+            words::duration(timeout),
+            words::duration(waits),
+            words::duration(wall)
+        ),
+    };
+    let task = format!("{} {}", words::article(&class.name), class.task_noun());
+    let message = format!("{task} is wanted within {}: {what}", words::duration(sla));
     let room = requests.map(|requests| limit.saturating_sub(waits).scaled(1.0 / requests as f64));
-    let sentence = |what: String| {
-        let task = format!("a {} {}", class.name, class.task_noun());
-        format!("{task} is wanted within {}: {what}", words::duration(sla))
-    };
-    let message = match class.timeout {
-        None => sentence("its requests have no timeout".into()),
-        Some(timeout) => {
-            let wall = class.task_course.wall_time(timeout).to;
-            if wall <= limit {
-                return None;
-            }
-            sentence(format!(
-                "{} × {} timeout and {} of waits are {}, above 70 %",
-                words::bound(requests),
-                words::duration(timeout),
-                words::duration(waits),
-                words::duration(wall)
-            ))
-        }
-    };
     // With less than a tenth of a second for each attempt no timeout helps, only fewer attempts do.
     let fewer = room.is_none_or(|room| room < SimDuration::from_millis(100));
-    match repeating(client).next().filter(|_| fewer) {
-        Some((name, _)) => {
-            let path = element_path(&client.name, name, "max_attempts");
-            Some(Warning::set(Code::SlaAtRisk, message, path, "1"))
-        }
-        None => Some(Warning::set(Code::SlaAtRisk, message, path, &format!("\"{}\"", at_most(room.unwrap_or(limit))))),
-    }
+    let remedy = if let Some((element, _)) = repeating(client).next().filter(|_| fewer) {
+        Remedy::attempts(client, element, 1)
+    } else {
+        Remedy::key(client, innermost, "timeout", &format!("\"{}\"", at_most(room.unwrap_or(limit))))
+    };
+    Some(Warning::set(Code::SlaAtRisk, message, remedy))
 }
 
 /// A duration cut to whole seconds, below one to whole tenths, at least one of these.
@@ -143,7 +135,7 @@ fn fan_out(scenario: &Scenario, index: usize, client: &Client) -> Option<Warning
         }
     } else {
         let path = format!("traffic.{}.workers", class.name);
-        Warning::set(Code::FanOutWithoutLimit, message, path, &AT_ONCE.to_string())
+        Warning::set(Code::FanOutWithoutLimit, message, Remedy { path, value: AT_ONCE.to_string() })
     })
 }
 

@@ -3,7 +3,8 @@
 use super::answers::{rejects, shown};
 use super::course::product;
 use super::ladder::{Ladder, attempts_bound};
-use super::warning::{Code, Warning, element_path};
+use super::remedy::Remedy;
+use super::warning::{Code, Warning};
 use super::words;
 use super::worst::unit;
 use crate::policy::circuit_breaker::WhenOpen;
@@ -14,10 +15,6 @@ use crate::units::SimDuration;
 
 /// A queue that waits this long between runs is a second chance at another time, not one more layer of the same storm.
 const SLOW_QUEUE: SimDuration = SimDuration::from_secs(60);
-
-/// The preset words and general keys that say how often something is tried.
-const ATTEMPT_WORDS: [&str; 7] =
-    ["max_attempts", "max_retries", "max", "stop", "attempts", "retries", "maximum_attempts"];
 
 /// All warnings about the clients that some class uses, or that tests use.
 pub fn warnings(scenario: &Scenario) -> Vec<Warning> {
@@ -57,32 +54,16 @@ fn waits(
     if element.kind == Kind::Queue || !can_fail_together(scenario, index) {
         return None;
     }
-    let path = element_path(&client.name, &element.name, "backoff");
     let name = &element.name;
-    match (&policy.backoff, policy.jitter) {
-        (Backoff::Fixed(wait), Jitter::None) if !wait.is_zero() => {
-            let message = format!(
-                "`{name}` waits {} without jitter; callers that fail together retry together",
-                words::duration(*wait)
-            );
-            let path = element_path(&client.name, name, "jitter");
-            Some(Warning::set(Code::FixedWaitWithoutJitter, message, path, "\"full\""))
-        }
-        (Backoff::None | Backoff::Fixed(_), Jitter::None | Jitter::Full | Jitter::Equal) => {
-            let message = format!("`{name}` tries again at once, while the provider is still failing");
-            let value = "{ exponential = { initial = \"1s\", cap = \"30s\" } }";
-            Some(Warning::set(Code::RetryAtOnce, message, path, value))
-        }
-        (
-            Backoff::None
-            | Backoff::Fixed(_)
-            | Backoff::Linear { .. }
-            | Backoff::Exponential { .. }
-            | Backoff::List(_)
-            | Backoff::Decorrelated { .. },
-            _,
-        ) => None,
+    if Ladder::own(policy).total.to.is_zero() {
+        let message = format!("`{name}` tries again at once, while the provider is still failing");
+        return Some(Warning::set(Code::RetryAtOnce, message, Remedy::ladder(client, element)));
     }
+    let (Backoff::Fixed(wait), Jitter::None) = (&policy.backoff, policy.jitter) else { return None };
+    let wait = words::duration(*wait);
+    let message = format!("`{name}` waits {wait} without jitter; callers that fail together retry together");
+    let remedy = Remedy::key(client, element, "jitter", "\"full\"");
+    Some(Warning::set(Code::FixedWaitWithoutJitter, message, remedy))
 }
 
 /// A layer that repeats what layers inside it have given up on.
@@ -125,31 +106,28 @@ fn nested(scenario: &Scenario, client: &Client, at: usize, policy: &RetryPolicy)
         words::bound(all),
     );
     let warning = match outer.kind {
-        Kind::Queue => {
-            let path = element_path(&client.name, &outer.name, "backoff");
-            Warning::set(Code::NestedRetry, message, path, "{ list = [\"3m\", \"10m\"] }")
-                .and("so that a run is a chance at another time")
-        }
-        Kind::Client | Kind::Decorator => {
-            let path = element_path(&client.name, &outer.name, "off");
-            Warning::set(Code::NestedRetry, message, path, "true").and("and let one layer own the retries")
-        }
+        Kind::Queue => Warning::set(Code::NestedRetry, message, Remedy::slow_runs(client, outer))
+            .and("so that a run is a chance at another time"),
+        Kind::Client | Kind::Decorator => Warning::set(Code::NestedRetry, message, Remedy::off(client, outer))
+            .and("and let one layer own the retries"),
     };
     Some(warning)
 }
 
 fn unspoken(client: &Client, element: &Element, policy: &RetryPolicy) -> Option<Warning> {
     let preset = element.preset.as_ref()?;
-    element.unspoken.iter().find(|word| ATTEMPT_WORDS.contains(&word.as_str()))?;
+    element.unspoken.iter().find(|key| *key == "max_attempts")?;
     let attempts = attempts_bound(policy);
     let message = format!(
-        "`{}` makes {} attempts by the defaults of {preset}; the file does not say so",
+        "`{}` makes {} by the defaults of {preset}; the file does not say so",
         element.name,
-        words::bound(attempts)
+        attempts.map_or_else(|| "attempts without end".into(), |attempts| words::counted(attempts, "attempt"))
     );
-    let value = attempts.map_or_else(|| "\"unlimited\"".into(), |attempts| attempts.to_string());
-    let path = element_path(&client.name, &element.name, "max_attempts");
-    Some(Warning::set(Code::UnspokenRetries, message, path, &value).and("to say that it is meant"))
+    let remedy = match attempts {
+        Some(attempts) => Remedy::attempts(client, element, attempts),
+        None => Remedy::key(client, element, "max_attempts", "\"unlimited\""),
+    };
+    Some(Warning::set(Code::UnspokenRetries, message, remedy).and("to say that it is meant"))
 }
 
 fn in_tests(client: &Client, element: &Element, policy: &RetryPolicy) -> Option<Warning> {
@@ -159,8 +137,7 @@ fn in_tests(client: &Client, element: &Element, policy: &RetryPolicy) -> Option<
             "`{}` makes {attempts} attempts in a client for tests: a failure is slow to show, or stays hidden",
             element.name
         );
-        let path = element_path(&client.name, &element.name, "max_attempts");
-        Warning::set(Code::RetriesInTestClient, message, path, "1")
+        Warning::set(Code::RetriesInTestClient, message, Remedy::attempts(client, element, 1))
     })
 }
 
@@ -169,13 +146,13 @@ fn restart(scenario: &Scenario, index: usize, client: &Client, element: &Element
     let class = scenario.traffic.iter().find(|class| class.client == index && class.steps.len() > 1)?;
     (requeue.resume == Resume::Restart).then(|| {
         let message = format!(
-            "`{}` restarts a {} job at step 1 of {}; finished steps are paid again",
+            "`{}` restarts {} job at step 1 of {}; finished steps are paid again",
             element.name,
-            class.name,
+            words::article(&class.name),
             class.steps.len()
         );
-        let path = element_path(&client.name, &element.name, "resume");
-        Warning::set(Code::RestartPaysAgain, message, path, "\"failed_step\"")
+        let remedy = Remedy::key(client, element, "resume", "\"failed_step\"");
+        Warning::set(Code::RestartPaysAgain, message, remedy)
     })
 }
 
@@ -199,8 +176,8 @@ fn breaker_spends_runs(scenario: &Scenario, client: &Client) -> Option<Warning> 
         guard.name,
         words::duration(breaker.open),
     );
-    let path = format!("guards.{}.breaker.when_open", guard.name);
-    Some(Warning::set(Code::BreakerSpendsRuns, message, path, "\"hold\""))
+    let remedy = Remedy { path: format!("guards.{}.breaker.when_open", guard.name), value: "\"hold\"".into() };
+    Some(Warning::set(Code::BreakerSpendsRuns, message, remedy))
 }
 
 #[cfg(test)]
@@ -242,6 +219,20 @@ mod tests {
         // A single worker cannot fail together with anyone.
         let alone = one_job(client("c", vec![inner("sdk", fixed(3, SimDuration::from_secs(2)))]), &["a"]);
         assert_eq!(warnings(&alone), []);
+    }
+
+    #[test]
+    fn only_a_layer_that_never_waits_retries_at_once() {
+        let two = |policy| {
+            let mut scenario = one_job(client("c", vec![inner("sdk", policy)]), &["a"]);
+            scenario.traffic[0].kind = crate::traffic::TaskKind::Jobs { workers: 2, processes: 1 };
+            codes(&scenario).into_iter().map(|(code, _)| code).collect::<Vec<_>>()
+        };
+        let wait = SimDuration::from_secs(2);
+        assert_eq!(two(fixed(3, SimDuration::ZERO)), [Code::RetryAtOnce]);
+        assert_eq!(two(fixed(3, wait)), [Code::FixedWaitWithoutJitter]);
+        assert_eq!(two(RetryPolicy { jitter: Jitter::Full, ..fixed(3, wait) }), []);
+        assert_eq!(two(RetryPolicy { jitter: Jitter::Add(wait), ..fixed(3, SimDuration::ZERO) }), []);
     }
 
     #[test]

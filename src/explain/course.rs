@@ -19,21 +19,20 @@ pub struct Course {
     pub held: Span,
     /// Waits that free it, such as the queue's intervals.
     pub freed: Span,
+    /// Waits, and requests that each run into their timeout; without a timeout there is no bound.
+    pub wall: Span,
 }
 
 impl Course {
-    /// One request.
-    pub const REQUEST: Course = Course { requests: Some(1), held: Span::ZERO, freed: Span::ZERO };
+    /// One request, which takes as long as its timeout.
+    pub fn request(timeout: Option<SimDuration>) -> Course {
+        let time = timeout.unwrap_or(SimDuration::MAX);
+        Course { requests: Some(1), held: Span::ZERO, freed: Span::ZERO, wall: Span { from: time, to: time } }
+    }
 
     /// All waits.
     pub fn waits(&self) -> Span {
         self.held.then(self.freed)
-    }
-
-    /// Requests that each run into this timeout, and all waits.
-    pub fn wall_time(&self, timeout: SimDuration) -> Span {
-        let requests = Span { from: timeout, to: timeout }.times(self.requests);
-        requests.then(self.waits())
     }
 
     /// This course so many times.
@@ -43,16 +42,18 @@ impl Course {
             requests: product(self.requests, number),
             held: self.held.times(number),
             freed: self.freed.times(number),
+            wall: self.wall.times(number),
         }
     }
 
     /// This course and the waits of one layer's ladder.
     #[must_use]
     fn with_ladder(self, ladder: Span, holds_worker: bool) -> Course {
+        let wall = self.wall.then(ladder);
         if holds_worker {
-            Course { held: self.held.then(ladder), ..self }
+            Course { held: self.held.then(ladder), wall, ..self }
         } else {
-            Course { freed: self.freed.then(ladder), ..self }
+            Course { freed: self.freed.then(ladder), wall, ..self }
         }
     }
 
@@ -62,14 +63,18 @@ impl Course {
         let ladder = Ladder::with_hint(policy, hint);
         let gives_up = ladder.waits.is_empty();
         let attempts = if gives_up { Some(1) } else { attempts_bound(policy) };
-        self.times(attempts).with_ladder(ladder.total, policy.holds_worker)
+        let course = self.times(attempts).with_ladder(ladder.total, policy.holds_worker);
+        let Some(deadline) = policy.deadline else { return course };
+        // The last attempt may begin when the total time is all but over.
+        let latest = self.wall.to + deadline.total;
+        Course { wall: Span { from: course.wall.from.min(latest), to: course.wall.to.min(latest) }, ..course }
     }
 }
 
 /// The course up to each element, innermost first, when every layer whose flag is set uses all its attempts; a guard
 /// has the course of what is inside it. With `hint`, every answer carries it.
 pub fn courses(client: &Client, repeats: impl Fn(&RetryPolicy) -> bool, hint: Option<SimDuration>) -> Vec<Course> {
-    let mut course = Course::REQUEST;
+    let mut course = Course::request(client.timeout());
     let through = client.elements().iter().map(|element| {
         course = match &element.role {
             Role::Retry(policy) if repeats(policy) => course.around(policy, hint),
@@ -85,14 +90,17 @@ pub fn courses(client: &Client, repeats: impl Fn(&RetryPolicy) -> bool, hint: Op
 
 /// The course of one step over all runs, when every request gets `answer`, its hint included.
 pub fn of_answer(client: &Client, answer: &Answer) -> Course {
-    courses(client, |policy| policy.retry_on.repeats(answer), answer.hint).last().copied().unwrap_or(Course::REQUEST)
+    courses(client, |policy| policy.retry_on.repeats(answer), answer.hint)
+        .last()
+        .copied()
+        .unwrap_or_else(|| Course::request(client.timeout()))
 }
 
 /// The course of a whole task: every step passes on its last request, the last one fails, and every run is used.
 pub fn of_task(client: &Client, repeats: impl Fn(&RetryPolicy) -> bool, steps: u64) -> Course {
     let inside = client.elements().len() - usize::from(client.queue().is_some());
     let all = courses(client, &repeats, None);
-    let step = if inside == 0 { Course::REQUEST } else { all[inside - 1] };
+    let step = if inside == 0 { Course::request(client.timeout()) } else { all[inside - 1] };
     let Some((policy, requeue)) = client.queue().filter(|(policy, _)| repeats(policy)) else {
         return step.times(Some(steps));
     };
@@ -128,8 +136,7 @@ mod tests {
         for (timeout, from, to) in [(30.0, 91.125, 91.5), (600.0, 1_801.125, 1_801.5)] {
             let policy = RetryPolicy { timeout: Some(seconds(timeout)), ..sdk(3) };
             let client = client("c", vec![inner("sdk", policy)]);
-            let wall = of_answer(&client, &Answer::TIMED_OUT).wall_time(client.timeout().unwrap());
-            assert_eq!(wall, Span { from: seconds(from), to: seconds(to) });
+            assert_eq!(of_answer(&client, &Answer::TIMED_OUT).wall, Span { from: seconds(from), to: seconds(to) });
         }
     }
 
@@ -144,7 +151,7 @@ mod tests {
         let new = of_task(&incident(true).clients[0], |_| true, 3);
         assert_eq!((new.requests, new.held.to, new.freed.to), (Some(20), seconds(17.5), seconds(780.0)));
         // At a timeout of 600 s: 108 · 600 s = 18 h against 20 · 600 s = 3.3 h.
-        assert_eq!(new.wall_time(seconds(600.0)).to, seconds(12_797.5));
+        assert_eq!(new.wall.to, seconds(12_797.5));
     }
 
     #[test]
@@ -160,5 +167,17 @@ mod tests {
         let client = client("c", vec![inner("sdk", policy), inner("again", fixed(2, seconds(1.0)))]);
         let course = of_answer(&client, &Answer::refused(429).with_hint(Some(seconds(171.0))));
         assert_eq!((course.requests, course.waits().to), (Some(2), seconds(1.0)));
+    }
+
+    #[test]
+    fn a_total_time_limit_bounds_the_wall_time_too() {
+        // By hand: 8 s of budget, and one last attempt of 10 s that begins just before; not 5 · 10 s and waits.
+        let deadline = crate::policy::retry::Deadline {
+            total: seconds(8.0),
+            check: crate::policy::retry::DeadlineCheck::BeforeWait,
+        };
+        let policy = RetryPolicy { timeout: Some(seconds(10.0)), deadline: Some(deadline), ..sdk(5) };
+        let client = client("c", vec![inner("sdk", policy)]);
+        assert_eq!(of_answer(&client, &Answer::TIMED_OUT).wall.to, seconds(18.0));
     }
 }

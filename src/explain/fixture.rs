@@ -196,7 +196,11 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
         let batch = vec![
             preset(inner("sdk", sdk(3)), "anthropic-python-1.13"),
             preset(decorator("decorator", fixed(4, SimDuration::from_secs(2))), "tenacity-9.1"),
-            preset(queue(3, &[], Resume::Restart), "rq-2.0"),
+            Element {
+                // What a file leaves to RQ when it says `max = 2` and no interval.
+                unspoken: ["retry_on", "backoff", "requeue", "resume"].map(str::to_owned).to_vec(),
+                ..preset(queue(3, &[], Resume::Restart), "rq-2.0")
+            },
         ];
         (batch, vec![preset(inner("sdk", sdk(3)), "anthropic-python-1.13"), application])
     };

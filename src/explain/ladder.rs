@@ -199,4 +199,18 @@ mod tests {
         let total = Ladder::with_hint(&fixed(4, seconds(2.0)), Some(seconds(120.0))).total;
         assert_eq!(total, Span { from: seconds(6.0), to: seconds(6.0) });
     }
+
+    #[test]
+    fn a_hidden_cap_and_full_jitter_make_the_wait_that_is_got() {
+        // By hand: a base of an hour under a cap of 10 minutes with full jitter waits U(0, 10 min) each time: two
+        // retries 0 to 20 min, not the 3 h that the base suggests.
+        let policy = RetryPolicy {
+            backoff: Backoff::Exponential { initial: seconds(3_600.0), factor: 2.0, cap: seconds(600.0) },
+            jitter: Jitter::Full,
+            ..fixed(3, SimDuration::ZERO)
+        };
+        let ladder = Ladder::own(&policy);
+        assert_eq!(ladder.waits, [Span { from: SimDuration::ZERO, to: seconds(600.0) }; 2]);
+        assert_eq!(ladder.total, Span { from: SimDuration::ZERO, to: seconds(1_200.0) });
+    }
 }

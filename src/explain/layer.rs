@@ -125,8 +125,8 @@ fn repetition(policy: &RetryPolicy, unit: &'static str, requeue: Option<Requeue>
         max_attempts: attempts_bound(policy),
         ladder: Ladder::own(policy),
         wait_words: wait_words(policy),
-        hint_words: hint_words(policy.hint),
-        hint_bound: hint_bound(policy.hint),
+        hint_words: hint_words(policy),
+        hint_bound: hint_bound(policy),
         holds_worker: policy.holds_worker && requeue.is_none(),
         timeout: policy.timeout,
         deadline_words: policy.deadline.map(|deadline| {
@@ -141,8 +141,8 @@ fn repetition(policy: &RetryPolicy, unit: &'static str, requeue: Option<Requeue>
 }
 
 /// The longest wait that a hint can cause; `None` where it has no bound of less than an hour.
-pub fn hint_bound(rule: HintRule) -> Option<SimDuration> {
-    rule.longest().filter(|longest| *longest <= PRACTICAL_BOUND)
+pub fn hint_bound(policy: &RetryPolicy) -> Option<SimDuration> {
+    policy.hint.longest().filter(|longest| *longest <= PRACTICAL_BOUND)
 }
 
 /// What a layer repeats, in the words of a scenario file.
@@ -214,11 +214,11 @@ fn wait_words(policy: &RetryPolicy) -> String {
     }
 }
 
-fn hint_words(rule: HintRule) -> String {
-    match rule {
+fn hint_words(policy: &RetryPolicy) -> String {
+    match policy.hint {
         HintRule::Ignore => "ignores retry-after".into(),
         HintRule::AtLeast => "waits retry-after at least".into(),
-        HintRule::Obey { .. } if hint_bound(rule).is_none() => "obeys retry-after, without bound".into(),
+        HintRule::Obey { .. } if hint_bound(policy).is_none() => "obeys retry-after, without bound".into(),
         HintRule::Obey { cap, above, .. } => {
             let cap = words::duration(cap);
             match above {
@@ -274,8 +274,8 @@ mod tests {
         assert_eq!(wait_words(&sdk(3)), "0.5 s doubling to 8 s, −25 % jitter");
         assert_eq!(wait_words(&fixed(4, SimDuration::from_secs(2))), "fixed 2 s, no jitter");
         assert_eq!(wait_words(&fixed(4, SimDuration::ZERO)), "at once");
-        assert_eq!(hint_words(sdk(3).hint), "obeys retry-after, without bound");
-        let bounded = HintRule::Obey { cap: SimDuration::from_secs(60), above: AboveCap::OwnBackoff, jittered: false };
-        assert_eq!(hint_words(bounded), "obeys retry-after to 60 s, above it waits its own");
+        assert_eq!(hint_words(&sdk(3)), "obeys retry-after, without bound");
+        let hint = HintRule::Obey { cap: SimDuration::from_secs(60), above: AboveCap::OwnBackoff, jittered: false };
+        assert_eq!(hint_words(&RetryPolicy { hint, ..sdk(3) }), "obeys retry-after to 60 s, above it waits its own");
     }
 }

@@ -1,6 +1,7 @@
 //! Warnings about what the classes together ask of a limit.
 
 use super::load::{Demand, cost};
+use super::remedy::Remedy;
 use super::warning::{Code, Warning};
 use super::words::{self, percent};
 use crate::policy::pacer::Counts;
@@ -59,7 +60,7 @@ fn crowding_out(scenario: &Scenario, index: usize, demands: &[&Demand]) -> Optio
     if room < 1.0 {
         return Some(Warning { code: Code::PacerExceedsLimit, message, hint: format!("lower `{path}`"), path });
     }
-    Some(Warning::set(Code::PacerExceedsLimit, message, path, &rounded(room)).and("or less"))
+    Some(Warning::set(Code::PacerExceedsLimit, message, Remedy { path, value: rounded(room) }).and("or less"))
 }
 
 fn is_live(scenario: &Scenario, name: &str) -> bool {

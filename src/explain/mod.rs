@@ -16,12 +16,13 @@ pub mod ladder;
 pub mod layer;
 pub mod load;
 pub mod load_warnings;
+pub mod remedy;
 pub mod warning;
 pub mod words;
 pub mod worst;
 
 #[cfg(test)]
-mod adversary;
+pub(crate) mod adversary;
 #[cfg(test)]
 pub(crate) mod fixture;
 

@@ -3,6 +3,7 @@
 
 use super::class::ClassExplanation;
 use super::load::Demand;
+use super::remedy::Remedy;
 use super::{class_warnings, client_warnings, load_warnings};
 use crate::scenario::Scenario;
 
@@ -75,9 +76,9 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// A warning whose remedy sets `path` to `value`, written as in a scenario file.
-    pub fn set(code: Code, message: String, path: String, value: &str) -> Warning {
-        Warning { code, message, hint: format!("set `{path} = {value}`"), path }
+    /// A warning with a setting as its remedy.
+    pub fn set(code: Code, message: String, remedy: Remedy) -> Warning {
+        Warning { code, message, hint: format!("set `{} = {}`", remedy.path, remedy.value), path: remedy.path }
     }
 
     /// This warning with a few words more in its hint.
@@ -94,9 +95,4 @@ pub fn warnings(scenario: &Scenario, classes: &[ClassExplanation], demands: &[De
     all.extend(class_warnings::warnings(scenario, classes));
     all.extend(load_warnings::warnings(scenario, demands));
     all
-}
-
-/// The path of a key of an element.
-pub fn element_path(client: &str, element: &str, key: &str) -> String {
-    format!("clients.{client}.layers.{element}.{key}")
 }

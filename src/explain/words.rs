@@ -79,6 +79,12 @@ pub fn plural(number: u64, noun: &str) -> String {
     }
 }
 
+/// A name with its indefinite article.
+pub fn article(name: &str) -> String {
+    let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {name}")
+}
+
 /// `nth` for reading: `1st`, `12th`.
 pub fn ordinal(number: u64) -> String {
     let ending = match (number % 10, number % 100) {

@@ -3,14 +3,13 @@
 
 use std::fmt::Write as _;
 
+use super::explain_page::{WIDTH, line, put, wrap};
 use super::explain_tree::tree;
 use crate::explain::class::{ClassExplanation, Outlasting, Verdict};
 use crate::explain::{Demand, Explanation, LayerExplanation, Part, Repetition, words};
 use crate::policy::Kind;
 use crate::traffic::TaskKind;
 
-/// The width of a page.
-const WIDTH: usize = 80;
 /// The narrowest column that words can stand in beside a tree.
 const COLUMN: usize = 32;
 /// The width of the labels.
@@ -49,7 +48,11 @@ fn headline(explanation: &Explanation) -> String {
             let noun = format!("{} {}", class.name, class.task_noun());
             let task = cost(class.worst.per_task);
             if class.steps.len() > 1 {
-                format!("one step of a {noun} can cost {}, one {noun} {task}", requests(class.worst.per_call_site))
+                format!(
+                    "one step of {} can cost {}, one {noun} {task}",
+                    words::article(&noun),
+                    requests(class.worst.per_call_site)
+                )
             } else {
                 format!("one {noun} can cost {}", requests(class.worst.per_task))
             }
@@ -153,8 +156,8 @@ fn repetition_facts(layer: &LayerExplanation, repetition: &Repetition) -> Vec<St
         }
     }
     facts.extend(repetition.deadline_words.clone());
-    if !layer.unspoken.is_empty() {
-        facts.push(format!("by default, not in the file: {}", layer.unspoken.join(", ")));
+    if layer.unspoken.iter().any(|key| key == "max_attempts") {
+        facts.push("attempts by default: the file does not say them".into());
     }
     facts
 }
@@ -235,7 +238,7 @@ fn time(class: &ClassExplanation) -> String {
     let Some(timeout) = class.timeout else {
         return "no timeout: a request that hangs takes for ever".into();
     };
-    let (step, task) = (class.step_course.wall_time(timeout), class.task_course.wall_time(timeout));
+    let (step, task) = (class.step_course.wall, class.task_course.wall);
     let mut sentence = format!(
         "{} for each request: a step that hangs takes {}",
         words::duration(timeout),
@@ -315,70 +318,10 @@ fn field(text: &mut String, label: &str, words: &str) {
     }
 }
 
-/// Adds `words` after `head`, wrapped, further lines indented.
-fn put(text: &mut String, head: &str, words: &str, indent: usize) {
-    let lines = wrap(words, WIDTH - indent);
-    for (row, words) in lines.iter().enumerate() {
-        if row == 0 {
-            line(text, &format!("{head}{words}"));
-        } else {
-            line(text, &format!("{}{words}", " ".repeat(indent)));
-        }
-    }
-}
-
-fn line(text: &mut String, line: &str) {
-    text.push_str(line.trim_end());
-    text.push('\n');
-}
-
-/// Words in lines of at most `width` characters; a longer word has a line of its own. What stands between back-ticks
-/// is to be copied and stays in one piece where it fits.
-fn wrap(words: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in pieces(words) {
-        let last = lines.last_mut().expect("there is always a line");
-        let length = last.chars().count();
-        if length == 0 {
-            *last = word;
-        } else if length + 1 + word.chars().count() <= width {
-            last.push(' ');
-            last.push_str(&word);
-        } else {
-            lines.push(word);
-        }
-    }
-    lines
-}
-
-/// What is not torn from the word before it: units, and a plus between two numbers.
-const GLUED: [&str; 7] = ["s", "ms", "min", "h", "days", "%", "+"];
-
-/// The words of a text. What stands between back-ticks is one word, and so are a number and its unit.
-fn pieces(words: &str) -> Vec<String> {
-    let mut pieces: Vec<String> = Vec::new();
-    let mut open = false;
-    for word in words.split(' ') {
-        match pieces.last_mut() {
-            Some(last) if open || glued(last, word) => {
-                last.push(' ');
-                last.push_str(word);
-            }
-            Some(_) | None => pieces.push(word.to_owned()),
-        }
-        open ^= word.matches('`').count() % 2 == 1;
-    }
-    pieces
-}
-
-fn glued(last: &str, word: &str) -> bool {
-    let bare = word.trim_end_matches([',', ';', ':', '.', ')']);
-    GLUED.contains(&bare) && last.ends_with(|end: char| end.is_ascii_digit()) || last.ends_with(" +")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::explain::adversary::{any_client, breaker};
     use crate::explain::explain;
     use crate::explain::fixture::{client, decorator, fixed, incident, inner, one_job, sdk};
     use crate::policy::RetryPolicy;
@@ -429,5 +372,21 @@ mod tests {
         let page = text(&explain(&scenario));
         assert!(page.starts_with("One job job can cost requests without end.\n"), "{page}");
         assert!(page.contains("forever\n") && !page.contains('┬'), "{page}");
+    }
+
+    #[test]
+    fn any_stack_can_be_explained_on_a_page_and_as_a_document() {
+        for case in 0..300 {
+            let key = crate::random::Seed(11).key().with(case);
+            let mut scenario = one_job(any_client(key), if case % 2 == 0 { &["a"] } else { &["a", "b"] });
+            scenario.guards = vec![breaker()];
+            let explanation = explain(&scenario);
+            let page = text(&explanation);
+            let wide = page.lines().find(|line| line.chars().count() > WIDTH && !line.trim_start().starts_with('`'));
+            assert_eq!(wide, None, "case {case}");
+            let document = crate::report::explain_json::json(&explanation);
+            let class = &document["classes"]["job"];
+            assert_eq!(class["max_requests_per_task"].as_u64(), explanation.classes[0].worst.per_task, "case {case}");
+        }
     }
 }

@@ -25,7 +25,6 @@ pub fn json(explanation: &Explanation) -> Value {
 
 fn of_class(class: &ClassExplanation) -> Value {
     let worst = &class.worst;
-    let wall = |course: &Course| class.timeout.map(|timeout| span(course.wall_time(timeout)));
     let by_answer: Map<String, Value> =
         class.by_answer.iter().map(|case| (case.word.clone(), of_answer(case))).collect();
     json!({
@@ -35,7 +34,7 @@ fn of_class(class: &ClassExplanation) -> Value {
         "sla_s": class.sla.map(SimDuration::as_secs_f64),
         "timeout_s": class.timeout.map(SimDuration::as_secs_f64),
         "layers": class.layers.iter().zip(&class.layer_courses)
-            .map(|(layer, course)| of_layer(layer, course, wall(course).as_ref())).collect::<Vec<_>>(),
+            .map(|(layer, course)| of_layer(layer, course)).collect::<Vec<_>>(),
         "max_runs_per_task": worst.runs,
         "max_calls_per_task": worst.calls_per_task,
         "max_requests_per_call": worst.per_call,
@@ -51,8 +50,8 @@ fn of_class(class: &ClassExplanation) -> Value {
             "task_freed_s": span(class.task_course.freed),
         },
         "wall_time": {
-            "step_s": wall(&class.step_course),
-            "task_s": wall(&class.task_course),
+            "step_s": span(class.step_course.wall),
+            "task_s": span(class.task_course.wall),
         },
         "late_failure": class.late_failure.map(|late| json!({
             "answered_at_once": late.answered_on(1),
@@ -64,7 +63,7 @@ fn of_class(class: &ClassExplanation) -> Value {
     })
 }
 
-fn of_layer(layer: &LayerExplanation, course: &Course, wall: Option<&Value>) -> Value {
+fn of_layer(layer: &LayerExplanation, course: &Course) -> Value {
     let mut fields = Map::new();
     let mut put = |key: &str, value: Value| fields.insert(key.to_owned(), value);
     put("name", json!(layer.name));
@@ -95,7 +94,7 @@ fn of_layer(layer: &LayerExplanation, course: &Course, wall: Option<&Value>) -> 
             }
             put("max_requests", json!(course.requests));
             put("all_waits_s", span(course.waits()));
-            put("wall_time_s", json!(wall));
+            put("wall_time_s", span(course.wall));
         }
     }
     Value::Object(fields)

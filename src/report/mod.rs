@@ -2,4 +2,5 @@
 
 pub mod explain;
 pub mod explain_json;
+mod explain_page;
 mod explain_tree;
