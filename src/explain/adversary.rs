@@ -10,7 +10,8 @@ use crate::policy::circuit_breaker::{BreakerCounts, Gate, WhenOpen};
 use crate::policy::retry::LayerState;
 use crate::policy::stack::{Cursor, Host, Input, Next, Note, Resume};
 use crate::policy::{
-    Answer, CircuitBreaker, Classification, Client, Element, Guard, Kind, Mechanism, Role, Scope, StatusSet,
+    Answer, CircuitBreaker, Classification, Client, Guard, Kind, Mechanism, Outcome, OutcomeSet, RetryBudget, Role,
+    Scope, StatusSet,
 };
 use crate::random::{Key, Seed, Stream};
 use crate::units::{SimDuration, SimTime};
@@ -39,7 +40,7 @@ struct Referee {
 }
 
 impl Host for Referee {
-    fn stream(&self, _: &Element, _: u32) -> Stream {
+    fn stream(&self, _: usize, _: u32) -> Stream {
         Seed(1).key().stream()
     }
 
@@ -53,13 +54,21 @@ impl Host for Referee {
 
     fn passed_back(&mut self, _: usize, _: &Answer, _: SimTime) {}
 
+    fn pay(&mut self, _: usize, _: &RetryBudget, _: &Answer, _: bool) -> Option<u32> {
+        None
+    }
+
+    fn repay(&mut self, _: usize, _: &RetryBudget, _: Option<u32>) {}
+
     fn note(&mut self, _: Note) {}
 }
 
 impl Game<'_> {
     fn most(&mut self) -> u64 {
         let mut states = vec![LayerState::default(); self.client.elements().len()];
-        self.client.begin_task(&mut states, SimTime::ZERO, &mut Referee { refusals: 0 });
+        if let Some(queue) = self.client.queue_element() {
+            states[queue] = LayerState::entered(SimTime::ZERO);
+        }
         self.go_on(0, &states, Input::Begin)
     }
 
@@ -128,13 +137,13 @@ pub(crate) fn breaker() -> Guard {
     let settings = CircuitBreaker {
         counts: BreakerCounts::Responses,
         statuses: StatusSet::ERRORS,
-        timeouts: true,
-        drops: true,
+        outcomes: OutcomeSet::FAILURES,
         last: 1,
         minimum: 1,
         threshold: 0.0,
         open: SimDuration::from_secs(1),
         when_open: WhenOpen::Reject,
+        pauses_workers: false,
         probes: 0,
         clear_on_close: true,
     };
@@ -176,7 +185,7 @@ fn any_classification(below: &mut impl FnMut(u32) -> u32) -> Classification {
     // A layer for refusals of a breaker alone is the one case in which failing costs less than succeeding.
     if below(5) == 0 {
         let nothing = super::fixture::some(&[], false, false);
-        return Classification { short_circuited: true, ..nothing };
+        return Classification { outcomes: OutcomeSet::EMPTY.with(Outcome::ShortCircuited), ..nothing };
     }
     let mut statuses = StatusSet::EMPTY;
     for status in [429, 529, 400] {
@@ -184,13 +193,13 @@ fn any_classification(below: &mut impl FnMut(u32) -> u32) -> Classification {
             statuses = statuses.with(status);
         }
     }
-    Classification {
-        statuses,
-        timeouts: false,
-        drops: below(2) == 0,
-        short_circuited: below(2) == 0,
-        obeys_should_retry: below(3) == 0,
+    let mut outcomes = OutcomeSet::EMPTY;
+    for outcome in [Outcome::Dropped, Outcome::ShortCircuited] {
+        if below(2) == 0 {
+            outcomes = outcomes.with(outcome);
+        }
     }
+    Classification { statuses, outcomes, obeys_should_retry: below(3) == 0, ..Classification::default() }
 }
 
 #[test]

@@ -54,7 +54,7 @@ pub fn fault_answers(provider: &Provider) -> impl Iterator<Item = Answer> + '_ {
 pub fn of_fault(respond: &Respond) -> Answer {
     match respond {
         Respond::Status { status, hint, should_retry, .. } => {
-            Answer { should_retry: *should_retry, hint: *hint, ..Answer::refused(*status) }
+            Answer { should_retry: *should_retry, ..Answer::refused(*status).with_hint(*hint) }
         }
         Respond::Drop { .. } => Answer::DROPPED,
         Respond::Hang => Answer::TIMED_OUT,
@@ -82,7 +82,15 @@ pub fn word(answer: &Answer) -> String {
         },
         Outcome::TimedOut => "timeout".into(),
         Outcome::Dropped => "dropped".into(),
-        Outcome::ShortCircuited => "short_circuited".into(),
+        Outcome::ConnectTimedOut
+        | Outcome::PoolTimedOut
+        | Outcome::Silent
+        | Outcome::Unreachable
+        | Outcome::CutShort
+        | Outcome::StreamFailed
+        | Outcome::StreamBroken
+        | Outcome::ShortCircuited
+        | Outcome::LimiterFull => answer.outcome.word().into(),
     }
 }
 

@@ -6,7 +6,7 @@ use super::ladder::{Ladder, Span, attempts_bound};
 use super::layer::LayerExplanation;
 use super::worst::Worst;
 use crate::policy::stack::Resume;
-use crate::policy::{Answer, Client, HintRule, Outcome, RetryPolicy, Role};
+use crate::policy::{Answer, Client, Hint, HintRule, Outcome, RetryPolicy, Role};
 use crate::scenario::Scenario;
 use crate::traffic::{TaskKind, TrafficClass};
 use crate::units::SimDuration;
@@ -204,10 +204,8 @@ fn repeats_something(policy: &RetryPolicy, choices: &[Answer], refused: bool) ->
 
 fn answer_case(scenario: &Scenario, client: &Client, kind: &AnswerKind) -> AnswerCase {
     // A refusal of a breaker is seen by the layers outside it only, and costs no request.
-    let outside = match kind.answer.outcome {
-        Outcome::ShortCircuited => rejecting_breaker(&scenario.guards, client).unwrap_or(0),
-        Outcome::Delivered | Outcome::Refused | Outcome::TimedOut | Outcome::Dropped => 0,
-    };
+    let short = kind.answer.outcome == Outcome::ShortCircuited;
+    let outside = if short { rejecting_breaker(&scenario.guards, client).unwrap_or(0) } else { 0 };
     let mut case = AnswerCase {
         word: kind.word.clone(),
         layers: Vec::new(),
@@ -268,11 +266,11 @@ fn outlasting(client: &Client, name: &str, length: SimDuration, answer: Answer, 
         .filter(|(_, policy)| policy.retry_on.repeats(&answer) && attempts_bound(policy) != Some(1))
         .collect();
     // The hint of a rate limit says when the request fits: a layer that obeys it needs no long ladder of its own.
-    let follows = |policy: &RetryPolicy| is_limit && answer.hint.is_some() && policy.hint != HintRule::Ignore;
+    let follows = |policy: &RetryPolicy| is_limit && answer.hint != Hint::None && policy.hint != HintRule::Ignore;
     let layers: Vec<(String, Span, Verdict)> = repeating
         .iter()
         .map(|(name, policy)| {
-            let total = Ladder::with_hint(policy, answer.hint).total;
+            let total = Ladder::with_hint(policy, answer.hint.wait()).total;
             let verdict = if follows(policy) { Verdict::ByHint } else { Verdict::of(total, length) };
             ((*name).to_owned(), total, verdict)
         })

@@ -90,7 +90,7 @@ pub fn courses(client: &Client, repeats: impl Fn(&RetryPolicy) -> bool, hint: Op
 
 /// The course of one step over all runs, when every request gets `answer`, its hint included.
 pub fn of_answer(client: &Client, answer: &Answer) -> Course {
-    courses(client, |policy| policy.retry_on.repeats(answer), answer.hint)
+    courses(client, |policy| policy.retry_on.repeats(answer), answer.hint.wait())
         .last()
         .copied()
         .unwrap_or_else(|| Course::request(client.timeout()))

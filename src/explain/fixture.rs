@@ -5,8 +5,8 @@ use crate::policy::hint::AboveCap;
 use crate::policy::pacer::Counts;
 use crate::policy::stack::{Place, Requeue, Resume};
 use crate::policy::{
-    Backoff, CircuitBreaker, Classification, Client, Element, Guard, HintRule, Jitter, Kind, Mechanism, Pacer,
-    RetryPolicy, Role, Scope, StatusSet, TokenBucket,
+    Backoff, CircuitBreaker, Classification, Client, Element, Guard, HintRule, Jitter, Kind, Mechanism, OutcomeSet,
+    Pacer, RetryPolicy, Role, Scope, StatusSet, TokenBucket,
 };
 use crate::provider::{Fault, HintForm, Limit, Profile, Provider, Respond, Window};
 use crate::random::Distribution;
@@ -22,7 +22,11 @@ pub(crate) fn minute(m: u64) -> SimTime {
 
 pub(crate) fn some(statuses: &[u16], timeouts: bool, drops: bool) -> Classification {
     let statuses = statuses.iter().fold(StatusSet::EMPTY, |set, status| set.with(*status));
-    Classification { statuses, timeouts, drops, short_circuited: false, obeys_should_retry: false }
+    let mut outcomes = if timeouts { OutcomeSet::TIMEOUTS } else { OutcomeSet::EMPTY };
+    if drops {
+        outcomes = outcomes.and(OutcomeSet::CONNECTION);
+    }
+    Classification { statuses, outcomes, ..Classification::default() }
 }
 
 /// The widely used SDK: 0.5 s doubling to 8 s less up to a quarter, hints obeyed.
@@ -30,13 +34,11 @@ pub(crate) fn sdk(attempts: u32) -> RetryPolicy {
     RetryPolicy {
         retry_on: Classification {
             statuses: SDK_STATUSES,
-            timeouts: true,
-            drops: true,
-            short_circuited: false,
+            outcomes: OutcomeSet::TIMEOUTS.and(OutcomeSet::CONNECTION),
             obeys_should_retry: true,
+            ..Classification::default()
         },
         max_attempts: Some(attempts),
-        deadline: None,
         backoff: Backoff::Exponential {
             initial: SimDuration::from_millis(500),
             factor: 2.0,
@@ -45,20 +47,15 @@ pub(crate) fn sdk(attempts: u32) -> RetryPolicy {
         jitter: Jitter::Subtract(0.25),
         hint: HintRule::Obey { cap: SimDuration::from_secs(4_294_967), above: AboveCap::Clamp, jittered: false },
         timeout: Some(SimDuration::from_secs(600)),
-        holds_worker: true,
+        ..RetryPolicy::ONCE
     }
 }
 
 pub(crate) fn fixed(attempts: u32, wait: SimDuration) -> RetryPolicy {
     RetryPolicy {
-        retry_on: Classification::ANY,
         max_attempts: Some(attempts),
-        deadline: None,
         backoff: if wait.is_zero() { Backoff::None } else { Backoff::Fixed(wait) },
-        jitter: Jitter::None,
-        hint: HintRule::Ignore,
-        timeout: None,
-        holds_worker: true,
+        ..RetryPolicy::ONCE
     }
 }
 
@@ -169,13 +166,13 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
         mechanism: Mechanism::Breaker(CircuitBreaker {
             counts: BreakerCounts::Responses,
             statuses: StatusSet::EMPTY.with(529).with(503),
-            timeouts: false,
-            drops: false,
+            outcomes: OutcomeSet::EMPTY,
             last: 20,
             minimum: 20,
             threshold: 0.3,
             open: SimDuration::from_mins(1),
             when_open: WhenOpen::Reject,
+            pauses_workers: true,
             probes: 0,
             clear_on_close: true,
         }),

@@ -4,7 +4,7 @@
 
 use crate::policy::hint::HintedWait;
 use crate::policy::retry::DeadlineCheck;
-use crate::policy::{Jitter, RetryPolicy};
+use crate::policy::{Hint, HintRule, Jitter, RetryPolicy};
 use crate::units::SimDuration;
 
 /// Rungs that are added up one by one; past these the waits count as constant, so that a million attempts with a
@@ -73,17 +73,21 @@ impl Ladder {
 
 /// Each wait of the layer by the number of the retry; `None` where the hint ends it.
 fn rung(policy: &RetryPolicy, hint: Option<SimDuration>) -> Option<impl Fn(u32) -> Span + '_> {
-    let read = policy.hint.read(hint);
+    let read = policy.hint.read(hint.map_or(Hint::None, Hint::After));
     (read != HintedWait::GiveUp).then_some(move |n: u32| {
         let (from, to) = policy.own_wait(n);
         match read {
             HintedWait::Own | HintedWait::GiveUp => Span { from, to },
             HintedWait::Exactly { wait, jittered } => {
+                let wait = policy.wait_cap.map_or(wait, |cap| wait.min(cap));
                 let jitter = if jittered { policy.jitter } else { Jitter::None };
                 let (from, to) = jitter.range(wait, wait);
                 Span { from, to }
             }
             HintedWait::AtLeast(hint) => Span { from: from.max(hint), to: to.max(hint) },
+            HintedWait::Near { hint, beyond } => {
+                Span { from: hint.min(from + beyond).max(from), to: hint.min(to + beyond).max(to) }
+            }
         }
     })
 }
@@ -109,7 +113,7 @@ fn within_deadline(policy: &RetryPolicy, total: Span, rung: &impl Fn(u32) -> Spa
     let Some(deadline) = policy.deadline else { return total };
     let last = rung(policy.max_attempts.map_or(EXACT as u32, |attempts| attempts.saturating_sub(1).max(1))).to;
     let limit = match deadline.check {
-        DeadlineCheck::BeforeWait => deadline.total,
+        DeadlineCheck::BeforeWait | DeadlineCheck::BeforeWaitStrict | DeadlineCheck::ElapsedCut => deadline.total,
         DeadlineCheck::Elapsed => deadline.total + last,
     };
     Span { from: total.from.min(deadline.total.saturating_sub(last)), to: total.to.min(limit) }
@@ -119,11 +123,15 @@ fn within_deadline(policy: &RetryPolicy, total: Span, rung: &impl Fn(u32) -> Spa
 pub fn attempts_bound(policy: &RetryPolicy) -> Option<u64> {
     let limit = policy.max_attempts.map(u64::from);
     let Some(deadline) = policy.deadline else { return limit };
+    if policy.stops_at_both {
+        // Until both are used up; how many fit into the time depends on what the attempts themselves take.
+        return None;
+    }
     let mut spent = SimDuration::ZERO;
     // The shortest wait is an own one or a hint; a hint may be as short as it likes where the rule obeys it.
     let shortest = |n: u32| match policy.hint {
-        crate::policy::HintRule::Obey { .. } => SimDuration::ZERO,
-        crate::policy::HintRule::Ignore | crate::policy::HintRule::AtLeast => policy.own_wait(n).0,
+        HintRule::Obey { .. } => SimDuration::ZERO,
+        HintRule::Ignore | HintRule::AtLeast | HintRule::Near { .. } => policy.own_wait(n).0,
     };
     for attempts in 1..EXACT {
         if limit.is_some_and(|limit| attempts >= limit) {
@@ -132,7 +140,8 @@ pub fn attempts_bound(policy: &RetryPolicy) -> Option<u64> {
         let after = spent + shortest(attempts as u32);
         let over = match deadline.check {
             DeadlineCheck::BeforeWait => after > deadline.total,
-            DeadlineCheck::Elapsed => spent >= deadline.total,
+            DeadlineCheck::BeforeWaitStrict => after >= deadline.total,
+            DeadlineCheck::Elapsed | DeadlineCheck::ElapsedCut => spent >= deadline.total,
         };
         if over {
             return Some(attempts);

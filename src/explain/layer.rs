@@ -10,8 +10,8 @@ use crate::policy::hint::AboveCap;
 use crate::policy::retry::DeadlineCheck;
 use crate::policy::stack::{Place, Requeue, Resume};
 use crate::policy::{
-    Backoff, Classification, Client, Element, Guard, HintRule, Jitter, Kind, Mechanism, RetryPolicy, Role, Scope,
-    StatusSet,
+    Backoff, Classification, Client, Element, Guard, HintRule, Jitter, Kind, Mechanism, Outcome, OutcomeSet,
+    RetryPolicy, Role, Scope, StatusSet,
 };
 use crate::units::SimDuration;
 
@@ -133,7 +133,9 @@ fn repetition(policy: &RetryPolicy, unit: &'static str, requeue: Option<Requeue>
             let total = words::duration(deadline.total);
             match deadline.check {
                 DeadlineCheck::BeforeWait => format!("stops before a wait that would pass {total}"),
+                DeadlineCheck::BeforeWaitStrict => format!("stops before a wait that would reach {total}"),
                 DeadlineCheck::Elapsed => format!("stops once {total} are over; one attempt may start later"),
+                DeadlineCheck::ElapsedCut => format!("cuts its last wait to end at {total}"),
             }
         }),
         requeue,
@@ -151,12 +153,20 @@ pub fn retry_words(classification: &Classification) -> Vec<String> {
         return vec!["any failure".into()];
     }
     let mut words = status_words(&classification.statuses);
-    let kinds = [
-        (classification.timeouts, "timeout"),
-        (classification.drops, "connection"),
-        (classification.short_circuited, "short_circuited"),
-    ];
-    words.extend(kinds.iter().filter(|(repeated, _)| *repeated).map(|(_, word)| (*word).to_owned()));
+    let mut left = classification.outcomes;
+    for (group, word) in [(OutcomeSet::TIMEOUTS, "timeout"), (OutcomeSet::CONNECTION, "connection")] {
+        if left.covers(group) {
+            words.push(word.to_owned());
+            left = Outcome::ALL.iter().fold(
+                left,
+                |left, (outcome, _)| {
+                    if group.contains(*outcome) { left.without(*outcome) } else { left }
+                },
+            );
+        }
+    }
+    words
+        .extend(Outcome::ALL.iter().filter(|(outcome, _)| left.contains(*outcome)).map(|(_, word)| (*word).to_owned()));
     words
 }
 
@@ -185,9 +195,24 @@ fn status_words(statuses: &StatusSet) -> Vec<String> {
 }
 
 fn wait_words(policy: &RetryPolicy) -> String {
+    let planned = backoff_words(&policy.backoff);
+    match policy.jitter {
+        Jitter::None if matches!(policy.backoff, Backoff::None | Backoff::Decorrelated { .. }) => planned,
+        Jitter::None => format!("{planned}, no jitter"),
+        Jitter::Full => format!("{planned}, full jitter"),
+        Jitter::FullWhole => format!("{planned}, full jitter in whole seconds"),
+        Jitter::Equal => format!("{planned}, equal jitter"),
+        Jitter::Subtract(share) => format!("{planned}, −{} jitter", words::percent(share)),
+        Jitter::Add(amount) => format!("{planned}, up to {} more", words::duration(amount)),
+        Jitter::AddShare(share) => format!("{planned}, up to {} more", words::percent(share)),
+        Jitter::PlusMinus(share) => format!("{planned}, ±{} jitter", words::percent(share)),
+    }
+}
+
+fn backoff_words(backoff: &Backoff) -> String {
     let time = words::duration;
     let up_to = |cap: SimDuration| if cap < SimDuration::MAX { format!(" to {}", time(cap)) } else { String::new() };
-    let planned = match &policy.backoff {
+    match backoff {
         Backoff::None => "at once".to_owned(),
         Backoff::Fixed(wait) => format!("fixed {}", time(*wait)),
         Backoff::Linear { initial, step, cap } => {
@@ -202,15 +227,16 @@ fn wait_words(policy: &RetryPolicy) -> String {
             format!("after {}", waits.join(", "))
         }
         Backoff::Decorrelated { initial, cap } => format!("decorrelated from {}{}", time(*initial), up_to(*cap)),
-    };
-    match policy.jitter {
-        Jitter::None if matches!(policy.backoff, Backoff::None | Backoff::Decorrelated { .. }) => planned,
-        Jitter::None => format!("{planned}, no jitter"),
-        Jitter::Full => format!("{planned}, full jitter"),
-        Jitter::Equal => format!("{planned}, equal jitter"),
-        Jitter::Subtract(share) => format!("{planned}, −{} jitter", words::percent(share)),
-        Jitter::Add(amount) => format!("{planned}, up to {} more", time(amount)),
-        Jitter::PlusMinus(share) => format!("{planned}, ±{} jitter", words::percent(share)),
+        Backoff::Fibonacci { initial, cap } => format!("{} × 1, 1, 2, 3, 5, …{}", time(*initial), up_to(*cap)),
+        Backoff::Power { unit, offset: 0, power } => format!("{} × retriesᵖ with p = {power}", time(*unit)),
+        Backoff::Power { unit, offset, power } => format!("{} × (retries + {offset})ᵖ with p = {power}", time(*unit)),
+        Backoff::Uniform { low, high, per_retry } => {
+            let grows = if *per_retry { ", times the retry's number" } else { "" };
+            format!("{} to {} at random{grows}", time(*low), time(*high))
+        }
+        Backoff::Sum(parts) => parts.iter().map(backoff_words).collect::<Vec<String>>().join(" plus "),
+        Backoff::AtLeast(floor, backoff) => format!("{}, at least {}", backoff_words(backoff), time(*floor)),
+        Backoff::FirstAtOnce(backoff) => format!("at once, then {}", backoff_words(backoff)),
     }
 }
 
@@ -218,6 +244,7 @@ fn hint_words(policy: &RetryPolicy) -> String {
     match policy.hint {
         HintRule::Ignore => "ignores retry-after".into(),
         HintRule::AtLeast => "waits retry-after at least".into(),
+        HintRule::Near { beyond } => format!("waits retry-after, at most {} beyond its own", words::duration(beyond)),
         HintRule::Obey { .. } if hint_bound(policy).is_none() => "obeys retry-after, without bound".into(),
         HintRule::Obey { cap, above, .. } => {
             let cap = words::duration(cap);
@@ -225,6 +252,7 @@ fn hint_words(policy: &RetryPolicy) -> String {
                 AboveCap::OwnBackoff => format!("obeys retry-after to {cap}, above it waits its own"),
                 AboveCap::GiveUp => format!("obeys retry-after to {cap}, above it gives up"),
                 AboveCap::Clamp => format!("obeys retry-after, at most {cap}"),
+                AboveCap::AtOnce => format!("obeys retry-after to {cap}, above it its timer overflows: at once"),
             }
         }
     }

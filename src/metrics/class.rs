@@ -47,7 +47,7 @@ pub(super) fn class_metrics(
         ("tasks_with_overload", count(counts.tasks_with_overload)),
         ("tasks_with_overload_share", ratio(counts.tasks_with_overload, counts.offered)),
         ("short_circuited", count(counts.short_circuited)),
-        ("suppressed", count(0)),
+        ("suppressed", count(counts.suppressed)),
         ("latency_s", latency(total)),
     ];
     if class.workers() > 0 {

@@ -45,8 +45,16 @@ impl AnswerIndex {
     pub fn of(&self, answer: &Answer) -> usize {
         match answer.outcome {
             Outcome::Delivered | Outcome::Refused => self.by_status[answer.status as usize] as usize,
-            Outcome::TimedOut => self.timeout as usize,
-            Outcome::Dropped | Outcome::ShortCircuited => self.dropped as usize,
+            Outcome::TimedOut | Outcome::ConnectTimedOut | Outcome::PoolTimedOut | Outcome::Silent => {
+                self.timeout as usize
+            }
+            Outcome::Unreachable
+            | Outcome::Dropped
+            | Outcome::CutShort
+            | Outcome::StreamFailed
+            | Outcome::StreamBroken
+            | Outcome::ShortCircuited
+            | Outcome::LimiterFull => self.dropped as usize,
         }
     }
 }
@@ -82,6 +90,8 @@ pub struct Counts {
     pub requests_with_429: u64,
     /// Times a breaker refused.
     pub short_circuited: u64,
+    /// Retries that a retry budget did not allow.
+    pub suppressed: u64,
     /// Worker time in nanoseconds, by [`WorkerActivity`]; idle is left to the reader.
     pub worker_nanos: [u64; 5],
 }
@@ -148,7 +158,9 @@ impl ClassLedger {
         let counts = self.layer(cell, element);
         match why {
             GiveUp::Exhausted => counts.exhausted += 1,
-            GiveUp::NotRetried | GiveUp::Deadline | GiveUp::HintTooLong => counts.gave_up += 1,
+            GiveUp::NotRetried | GiveUp::Deadline | GiveUp::HintTooLong | GiveUp::HintBroken | GiveUp::Suppressed => {
+                counts.gave_up += 1
+            }
         }
     }
 
@@ -207,6 +219,7 @@ impl Counts {
         self.requests += other.requests;
         self.requests_with_429 += other.requests_with_429;
         self.short_circuited += other.short_circuited;
+        self.suppressed += other.suppressed;
         for (sum, nanos) in self.worker_nanos.iter_mut().zip(other.worker_nanos) {
             *sum += nanos;
         }

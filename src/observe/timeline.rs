@@ -27,10 +27,21 @@ impl AnswerKind {
     pub const fn of(answer: &Answer) -> AnswerKind {
         match (answer.outcome, answer.status) {
             (Outcome::Delivered, _) => AnswerKind::Delivered,
-            (Outcome::TimedOut | Outcome::Dropped, _) => AnswerKind::Lost,
-            (_, 429) => AnswerKind::Throttled,
-            (_, 503 | 529) => AnswerKind::Overloaded,
-            (Outcome::Refused | Outcome::ShortCircuited, _) => AnswerKind::Other,
+            (Outcome::Refused, 429) => AnswerKind::Throttled,
+            (Outcome::Refused, 503 | 529) => AnswerKind::Overloaded,
+            (Outcome::Refused | Outcome::ShortCircuited | Outcome::LimiterFull, _) => AnswerKind::Other,
+            (
+                Outcome::TimedOut
+                | Outcome::ConnectTimedOut
+                | Outcome::PoolTimedOut
+                | Outcome::Silent
+                | Outcome::Unreachable
+                | Outcome::Dropped
+                | Outcome::CutShort
+                | Outcome::StreamFailed
+                | Outcome::StreamBroken,
+                _,
+            ) => AnswerKind::Lost,
         }
     }
 }

@@ -3,18 +3,107 @@
 use crate::units::SimDuration;
 
 /// How one attempt ended, as the layer around it sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
 pub enum Outcome {
-    /// The provider delivered: status 200.
+    /// The provider delivered: status 200, to its end.
     Delivered,
     /// The provider refused or failed with an HTTP status.
     Refused,
     /// No answer within the attempt's timeout.
     TimedOut,
+    /// The connection was not established within its timeout.
+    ConnectTimedOut,
+    /// No connection of the client's own pool became free within its timeout.
+    PoolTimedOut,
+    /// A stream fell silent for longer than its idle timeout.
+    Silent,
+    /// The connection was refused.
+    Unreachable,
     /// The connection was closed without an answer.
     Dropped,
+    /// The connection was closed in the middle of an answer that is not a stream.
+    CutShort,
+    /// A stream began with status 200 and failed before its first token.
+    StreamFailed,
+    /// A stream failed after some output.
+    StreamBroken,
     /// An open circuit breaker let nothing out.
     ShortCircuited,
+    /// A limiter on the client's side refused at once.
+    LimiterFull,
+}
+
+impl Outcome {
+    /// All outcomes, each with its word in scenario files.
+    pub const ALL: [(Outcome, &'static str); 13] = [
+        (Outcome::Delivered, "ok"),
+        (Outcome::Refused, "refused"),
+        (Outcome::TimedOut, "read_timeout"),
+        (Outcome::ConnectTimedOut, "connect_timeout"),
+        (Outcome::PoolTimedOut, "pool_timeout"),
+        (Outcome::Silent, "silence"),
+        (Outcome::Unreachable, "unreachable"),
+        (Outcome::Dropped, "drop"),
+        (Outcome::CutShort, "cut"),
+        (Outcome::StreamFailed, "stream_failed"),
+        (Outcome::StreamBroken, "stream_broken"),
+        (Outcome::ShortCircuited, "short_circuited"),
+        (Outcome::LimiterFull, "limiter_full"),
+    ];
+
+    /// Its word in scenario files.
+    pub fn word(self) -> &'static str {
+        Outcome::ALL[self as usize].1
+    }
+
+    /// The outcome of this place in [`Outcome::ALL`].
+    pub fn from_index(index: u8) -> Option<Outcome> {
+        Outcome::ALL.get(index as usize).map(|(outcome, _)| *outcome)
+    }
+
+    /// Whether a request was on its way to the provider when this happened.
+    pub const fn was_sent(self) -> bool {
+        !matches!(self, Outcome::ShortCircuited | Outcome::LimiterFull | Outcome::PoolTimedOut)
+    }
+}
+
+/// What a server's hint comes to once the client has read it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hint {
+    /// None, or none that this client can use.
+    #[default]
+    None,
+    /// Wait this long; zero is at once.
+    After(SimDuration),
+    /// Do not retry.
+    Never,
+    /// The client fails over the header itself instead of retrying.
+    Fatal,
+}
+
+impl Hint {
+    /// The wait, where there is one.
+    pub const fn wait(self) -> Option<SimDuration> {
+        match self {
+            Hint::After(wait) => Some(wait),
+            Hint::None | Hint::Never | Hint::Fatal => None,
+        }
+    }
+}
+
+/// The code that an error body names, such as `enforced_spend_limit_reached`, as a number; 0 for none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Code(u64);
+
+impl Code {
+    /// No code.
+    pub const NONE: Code = Code(0);
+
+    /// The code of this name.
+    pub fn named(name: &str) -> Code {
+        Code(crate::random::Key::word(name))
+    }
 }
 
 /// One answer, with everything that a retry layer may look at.
@@ -26,38 +115,57 @@ pub struct Answer {
     pub status: u16,
     /// The server's explicit word on retrying (`x-should-retry`), where it gave one.
     pub should_retry: Option<bool>,
-    /// How long the server asks to wait (`retry-after`), where it does.
-    pub hint: Option<SimDuration>,
+    /// How long the server asks to wait (`retry-after` and its relatives), as the client reads it.
+    pub hint: Hint,
+    /// The code in the error's body.
+    pub code: Code,
 }
 
 impl Answer {
     /// A success: status 200.
-    pub const DELIVERED: Answer = Answer::of(Outcome::Delivered, 200);
+    pub const DELIVERED: Answer =
+        Answer { outcome: Outcome::Delivered, status: 200, ..Answer::failed(Outcome::Refused) };
     /// The attempt's timeout passed.
-    pub const TIMED_OUT: Answer = Answer::of(Outcome::TimedOut, 0);
+    pub const TIMED_OUT: Answer = Answer::failed(Outcome::TimedOut);
     /// The connection was dropped.
-    pub const DROPPED: Answer = Answer::of(Outcome::Dropped, 0);
+    pub const DROPPED: Answer = Answer::failed(Outcome::Dropped);
     /// A circuit breaker was open.
-    pub const SHORT_CIRCUITED: Answer = Answer::of(Outcome::ShortCircuited, 0);
+    pub const SHORT_CIRCUITED: Answer = Answer::failed(Outcome::ShortCircuited);
 
     /// A refusal with this HTTP status, without a hint.
     pub const fn refused(status: u16) -> Answer {
-        Answer::of(Outcome::Refused, status)
+        Answer { status, ..Answer::failed(Outcome::Refused) }
     }
 
-    const fn of(outcome: Outcome, status: u16) -> Answer {
-        Answer { outcome, status, should_retry: None, hint: None }
+    /// A failure without a status.
+    pub const fn failed(outcome: Outcome) -> Answer {
+        Answer { outcome, status: 0, should_retry: None, hint: Hint::None, code: Code::NONE }
     }
 
-    /// The same answer with a hint.
+    /// The same answer with a hint; `None` is no hint.
     #[must_use]
     pub const fn with_hint(mut self, hint: Option<SimDuration>) -> Answer {
-        self.hint = hint;
+        self.hint = match hint {
+            Some(wait) => Hint::After(wait),
+            None => Hint::None,
+        };
         self
     }
 
     /// Whether the caller has what it wanted.
     pub const fn is_delivered(&self) -> bool {
         matches!(self.outcome, Outcome::Delivered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_outcomes_is_in_the_order_of_the_enum() {
+        for (index, (outcome, word)) in Outcome::ALL.into_iter().enumerate() {
+            assert_eq!((outcome as usize, outcome.word()), (index, word));
+        }
     }
 }

@@ -2,10 +2,37 @@
 //!
 //! Without jitter, callers that failed together retry together: the retries arrive as a spike as sharp as the one
 //! that caused them (Brooker 2015, "Exponential Backoff and Jitter"). Shapes are named as there, plus the ones that
-//! client libraries use: a share that only subtracts (the Stainless SDKs), an amount that only adds (tenacity).
+//! client libraries use: a share that only subtracts (the Stainless SDKs), an amount that only adds (tenacity), whole
+//! seconds (Celery).
 
 use crate::random::Stream;
-use crate::units::SimDuration;
+use crate::units::{SimDuration, time::NANOS_PER_SEC};
+
+/// Random numbers for one wait, drawn only when something asks.
+pub trait Draws {
+    /// The next uniform in [0, 1).
+    fn unit(&mut self) -> f64;
+}
+
+/// A stream that is made when the first number is drawn.
+#[derive(Debug)]
+pub struct LazyStream<F> {
+    make: F,
+    stream: Option<Stream>,
+}
+
+impl<F: Fn() -> Stream> LazyStream<F> {
+    /// A stream that `make` will make.
+    pub const fn new(make: F) -> Self {
+        LazyStream { make, stream: None }
+    }
+}
+
+impl<F: Fn() -> Stream> Draws for LazyStream<F> {
+    fn unit(&mut self) -> f64 {
+        self.stream.get_or_insert_with(&self.make).next_unit()
+    }
+}
 
 /// The planned wait before retry number `n` (the first retry is number 1), before jitter.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,21 +54,52 @@ pub enum Backoff {
     Exponential {
         /// The first wait.
         initial: SimDuration,
-        /// What each further wait is multiplied by; at least 1.
+        /// What each further wait is multiplied by; above 0, below 1 the waits shrink.
         factor: f64,
         /// The longest wait.
         cap: SimDuration,
     },
+    /// `initial` times the Fibonacci numbers 1, 1, 2, 3, 5, …, at most `cap`.
+    Fibonacci {
+        /// The first two waits.
+        initial: SimDuration,
+        /// The longest wait.
+        cap: SimDuration,
+    },
+    /// `unit · (n − 1 + offset)^power`.
+    Power {
+        /// The unit.
+        unit: SimDuration,
+        /// What is added to the number of earlier retries.
+        offset: u32,
+        /// The power.
+        power: u32,
+    },
     /// The listed waits in order; the last one repeats.
     List(Vec<SimDuration>),
+    /// Uniform between two bounds, times the number of the retry where `per_retry`.
+    Uniform {
+        /// The lower bound.
+        low: SimDuration,
+        /// The upper bound.
+        high: SimDuration,
+        /// Whether both bounds grow with the number of the retry.
+        per_retry: bool,
+    },
     /// `U(initial, 3 · previous)`, at most `cap`, where `previous` starts as `initial` (Brooker 2015, "decorrelated
-    /// jitter"). It is random by itself; a jitter is not added.
+    /// jitter").
     Decorrelated {
         /// The shortest wait.
         initial: SimDuration,
         /// The longest wait.
         cap: SimDuration,
     },
+    /// All of these added up.
+    Sum(Vec<Backoff>),
+    /// That backoff, but never shorter than this.
+    AtLeast(SimDuration, Box<Backoff>),
+    /// That backoff, but the first retry is at once.
+    FirstAtOnce(Box<Backoff>),
 }
 
 /// The random part of a wait.
@@ -51,30 +109,46 @@ pub enum Jitter {
     None,
     /// `U(0, wait)`.
     Full,
+    /// Full jitter in whole seconds, both ends included: a retry may come at once.
+    FullWhole,
     /// `wait / 2 + U(0, wait / 2)`.
     Equal,
     /// `wait · (1 − share · U(0, 1))`: it only ever subtracts.
     Subtract(f64),
     /// `wait + U(0, amount)`.
     Add(SimDuration),
+    /// `wait · (1 + share · U(0, 1))`: it only ever adds.
+    AddShare(f64),
     /// `wait · (1 + share · U(−1, 1))`.
     PlusMinus(f64),
 }
 
 impl Backoff {
     /// The wait before retry number `n` (from 1), before jitter. `previous` is the wait that was last taken, zero
-    /// before the first; only decorrelated backoff looks at it, and only it draws.
-    pub fn wait(&self, n: u32, previous: SimDuration, stream: impl FnOnce() -> Stream) -> SimDuration {
+    /// before the first; only decorrelated backoff looks at it.
+    pub fn wait(&self, n: u32, previous: SimDuration, draws: &mut impl Draws) -> SimDuration {
         match self {
             Backoff::None => SimDuration::ZERO,
             Backoff::Fixed(wait) => *wait,
             Backoff::Linear { initial, step, cap } => (*initial + step.times(u64::from(n.saturating_sub(1)))).min(*cap),
             Backoff::Exponential { initial, factor, cap } => exponential(*initial, *factor, *cap, n),
+            Backoff::Fibonacci { initial, cap } => fibonacci(*initial, *cap, n),
+            Backoff::Power { unit, offset, power } => {
+                unit.times(u64::from(n.saturating_sub(1)).saturating_add(u64::from(*offset)).saturating_pow(*power))
+            }
             Backoff::List(waits) => waits[(n.max(1) as usize - 1).min(waits.len() - 1)],
+            Backoff::Uniform { low, high, per_retry } => {
+                let wait = *low + high.saturating_sub(*low).scaled(draws.unit());
+                if *per_retry { wait.times(u64::from(n)) } else { wait }
+            }
             Backoff::Decorrelated { initial, cap } => {
                 let top = previous.max(*initial).scaled(3.0);
-                (*initial + top.saturating_sub(*initial).scaled(stream().next_unit())).min(*cap)
+                (*initial + top.saturating_sub(*initial).scaled(draws.unit())).min(*cap)
             }
+            Backoff::Sum(parts) => parts.iter().map(|part| part.wait(n, previous, draws)).sum(),
+            Backoff::AtLeast(floor, backoff) => backoff.wait(n, previous, draws).max(*floor),
+            Backoff::FirstAtOnce(_) if n <= 1 => SimDuration::ZERO,
+            Backoff::FirstAtOnce(backoff) => backoff.wait(n, previous, draws),
         }
     }
 
@@ -82,36 +156,30 @@ impl Backoff {
     pub fn longest(&self, n: u32) -> SimDuration {
         match self {
             Backoff::Decorrelated { initial, cap } => exponential(initial.scaled(3.0), 3.0, *cap, n),
-            Backoff::None
-            | Backoff::Fixed(_)
-            | Backoff::Linear { .. }
-            | Backoff::Exponential { .. }
-            | Backoff::List(_) => self.wait(n, SimDuration::ZERO, never_drawn),
+            _ => self.wait(n, SimDuration::ZERO, &mut Always(1.0)),
         }
     }
 
     /// The shortest wait before retry number `n`, jitter left out.
     pub fn shortest(&self, n: u32) -> SimDuration {
-        match self {
-            Backoff::Decorrelated { initial, cap } => (*initial).min(*cap),
-            Backoff::None
-            | Backoff::Fixed(_)
-            | Backoff::Linear { .. }
-            | Backoff::Exponential { .. }
-            | Backoff::List(_) => self.wait(n, SimDuration::ZERO, never_drawn),
-        }
+        self.wait(n, SimDuration::ZERO, &mut Always(0.0))
     }
 }
 
-fn never_drawn() -> Stream {
-    unreachable!("only decorrelated backoff draws")
+/// Always the same number: an end of a range.
+struct Always(f64);
+
+impl Draws for Always {
+    fn unit(&mut self) -> f64 {
+        self.0
+    }
 }
 
 /// `initial · factorⁿ⁻¹` capped, by repeated multiplication: the platform's `powi` is not the same everywhere.
 fn exponential(initial: SimDuration, factor: f64, cap: SimDuration, n: u32) -> SimDuration {
     let mut wait = initial;
     for _ in 1..n {
-        if wait >= cap || factor == 1.0 || wait.is_zero() {
+        if wait >= cap && factor >= 1.0 || factor == 1.0 || wait.is_zero() {
             break;
         }
         wait = wait.scaled(factor);
@@ -119,17 +187,43 @@ fn exponential(initial: SimDuration, factor: f64, cap: SimDuration, n: u32) -> S
     wait.min(cap)
 }
 
+fn fibonacci(initial: SimDuration, cap: SimDuration, n: u32) -> SimDuration {
+    let (mut wait, mut next) = (initial, initial);
+    for _ in 1..n {
+        if wait >= cap || initial.is_zero() {
+            break;
+        }
+        (wait, next) = (next, wait + next);
+    }
+    wait.min(cap)
+}
+
 impl Jitter {
-    /// `wait` with its random part; the stream is asked for only where something is drawn.
-    pub fn apply(&self, wait: SimDuration, stream: impl FnOnce() -> Stream) -> SimDuration {
+    /// `wait` with its random part.
+    pub fn apply(&self, wait: SimDuration, draws: &mut impl Draws) -> SimDuration {
         match *self {
             Jitter::None => wait,
-            _ if wait.is_zero() && !matches!(self, Jitter::Add(_)) => wait,
-            Jitter::Full => wait.scaled(stream().next_unit()),
-            Jitter::Equal => wait.scaled(0.5 + 0.5 * stream().next_unit()),
-            Jitter::Subtract(share) => wait.scaled(1.0 - share * stream().next_unit()),
-            Jitter::Add(amount) => wait + amount.scaled(stream().next_unit()),
-            Jitter::PlusMinus(share) => wait.scaled(1.0 + share * (2.0 * stream().next_unit() - 1.0)),
+            Jitter::Add(amount) => wait + amount.scaled(draws.unit()),
+            Jitter::Full
+            | Jitter::FullWhole
+            | Jitter::Equal
+            | Jitter::Subtract(_)
+            | Jitter::AddShare(_)
+            | Jitter::PlusMinus(_)
+                if wait.is_zero() =>
+            {
+                wait
+            }
+            Jitter::Full => wait.scaled(draws.unit()),
+            Jitter::FullWhole => {
+                let choices = wait.as_nanos() / NANOS_PER_SEC + 1;
+                // A unit below 1 keeps the product below the number of choices.
+                SimDuration::from_secs((draws.unit() * choices as f64) as u64)
+            }
+            Jitter::Equal => wait.scaled(0.5 + 0.5 * draws.unit()),
+            Jitter::Subtract(share) => wait.scaled(1.0 - share * draws.unit()),
+            Jitter::AddShare(share) => wait.scaled(1.0 + share * draws.unit()),
+            Jitter::PlusMinus(share) => wait.scaled(1.0 + share * (2.0 * draws.unit() - 1.0)),
         }
     }
 
@@ -138,9 +232,11 @@ impl Jitter {
         match *self {
             Jitter::None => (shortest, longest),
             Jitter::Full => (SimDuration::ZERO, longest),
+            Jitter::FullWhole => (SimDuration::ZERO, SimDuration::from_secs(longest.as_nanos() / NANOS_PER_SEC)),
             Jitter::Equal => (shortest.scaled(0.5), longest),
             Jitter::Subtract(share) => (shortest.scaled(1.0 - share), longest),
             Jitter::Add(amount) => (shortest, longest + amount),
+            Jitter::AddShare(share) => (shortest, longest.scaled(1.0 + share)),
             Jitter::PlusMinus(share) => (shortest.scaled(1.0 - share), longest.scaled(1.0 + share)),
         }
     }
@@ -154,32 +250,78 @@ mod tests {
     const SDK: Backoff =
         Backoff::Exponential { initial: SimDuration::from_millis(500), factor: 2.0, cap: SimDuration::from_secs(8) };
 
+    fn seconds(backoff: &Backoff, upto: u32) -> Vec<f64> {
+        (1..=upto).map(|n| backoff.longest(n).as_secs_f64()).collect()
+    }
+
     #[test]
     fn the_sdk_ladder_doubles_to_its_cap() {
         // anthropic-python 1.13.0: 0.5 s doubling to 8 s.
-        let waits: Vec<u64> = (1..=7).map(|n| SDK.longest(n).as_nanos() / 1_000_000).collect();
-        assert_eq!(waits, [500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000]);
+        assert_eq!(seconds(&SDK, 7), [0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0]);
+    }
+
+    #[test]
+    fn the_first_retry_of_a_connection_pool_is_at_once() {
+        // urllib3 2.8.0 with backoff_factor 1: 0, 2, 4, 8, 16 s.
+        let doubling =
+            Backoff::Exponential { initial: SimDuration::from_secs(1), factor: 2.0, cap: SimDuration::from_secs(120) };
+        assert_eq!(seconds(&Backoff::FirstAtOnce(Box::new(doubling)), 5), [0.0, 2.0, 4.0, 8.0, 16.0]);
+    }
+
+    #[test]
+    fn waits_add_up_and_have_floors() {
+        // tenacity 9.2.1: fixed 1 plus exponential 1 gives 2, 3, 5, 9, 17; exponential from 4 to 10 gives 4, 4, 4, 8, 10.
+        let second = SimDuration::from_secs(1);
+        let doubling = |cap| Backoff::Exponential { initial: second, factor: 2.0, cap };
+        let sum = Backoff::Sum(vec![Backoff::Fixed(second), doubling(SimDuration::MAX)]);
+        assert_eq!(seconds(&sum, 5), [2.0, 3.0, 5.0, 9.0, 17.0]);
+        let floored = Backoff::AtLeast(SimDuration::from_secs(4), Box::new(doubling(SimDuration::from_secs(10))));
+        assert_eq!(seconds(&floored, 5), [4.0, 4.0, 4.0, 8.0, 10.0]);
+    }
+
+    #[test]
+    fn fibonacci_waits_grow_as_the_rabbits_do() {
+        // backoff 2.2.1, fibo without jitter.
+        let fibo = Backoff::Fibonacci { initial: SimDuration::from_secs(1), cap: SimDuration::MAX };
+        assert_eq!(seconds(&fibo, 7), [1.0, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0]);
+        assert_eq!(fibo.longest(u32::MAX), SimDuration::MAX);
     }
 
     #[test]
     fn subtractive_jitter_never_lengthens_a_wait() {
         let wait = SimDuration::from_secs(4);
         for n in 0..10_000 {
-            let got = Jitter::Subtract(0.25).apply(wait, || Seed(3).key().with(n).stream());
+            let mut draws = LazyStream::new(|| Seed(3).key().with(n).stream());
+            let got = Jitter::Subtract(0.25).apply(wait, &mut draws);
             assert!(got > SimDuration::from_secs(3) && got <= wait, "{got}");
         }
+    }
+
+    #[test]
+    fn whole_second_jitter_reaches_both_ends() {
+        // Celery 5.7: full jitter over the whole seconds 0 to 4.
+        let draw = |n| {
+            let mut draws = LazyStream::new(|| Seed(3).key().with(n).stream());
+            Jitter::FullWhole.apply(SimDuration::from_secs(4), &mut draws).as_nanos() / NANOS_PER_SEC
+        };
+        let mut seen: Vec<u64> = (0..200).map(draw).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen, [0, 1, 2, 3, 4]);
     }
 
     #[test]
     fn an_uncapped_ladder_saturates_instead_of_overflowing() {
         let ladder = Backoff::Exponential { initial: SimDuration::from_secs(1), factor: 10.0, cap: SimDuration::MAX };
         assert_eq!(ladder.longest(u32::MAX), SimDuration::MAX);
+        let power = Backoff::Power { unit: SimDuration::from_secs(1), offset: u32::MAX, power: u32::MAX };
+        assert_eq!(power.longest(u32::MAX), SimDuration::MAX);
     }
 
     #[test]
     fn a_list_repeats_its_last_wait() {
         let list = Backoff::List(vec![SimDuration::from_secs(180), SimDuration::from_secs(600)]);
-        assert_eq!([1, 2, 3, 9].map(|n| list.longest(n).as_nanos() / 1_000_000_000), [180, 600, 600, 600]);
+        assert_eq!([1, 2, 3, 9].map(|n| list.longest(n).as_nanos() / NANOS_PER_SEC), [180, 600, 600, 600]);
     }
 
     #[test]
@@ -187,7 +329,8 @@ mod tests {
         let backoff = Backoff::Decorrelated { initial: SimDuration::from_millis(5), cap: SimDuration::from_secs(2) };
         let mut previous = SimDuration::ZERO;
         for n in 1..2_000 {
-            previous = backoff.wait(n, previous, || Seed(1).key().with(u64::from(n)).stream());
+            let mut draws = LazyStream::new(|| Seed(1).key().with(u64::from(n)).stream());
+            previous = backoff.wait(n, previous, &mut draws);
             assert!(previous >= SimDuration::from_millis(5) && previous <= SimDuration::from_secs(2));
         }
     }

@@ -6,7 +6,7 @@
 //! breaker a failure only when all four fail (q⁴), while counted per response it sees each one.
 
 use super::answer::{Answer, Outcome};
-use super::classify::StatusSet;
+use super::classify::{OutcomeSet, StatusSet};
 use crate::units::{SimDuration, SimTime};
 
 /// What feeds a breaker.
@@ -34,10 +34,8 @@ pub struct CircuitBreaker {
     pub counts: BreakerCounts,
     /// Statuses that count as failures.
     pub statuses: StatusSet,
-    /// Whether a timeout counts as a failure.
-    pub timeouts: bool,
-    /// Whether a dropped connection does.
-    pub drops: bool,
+    /// Failures without a status that count as failures.
+    pub outcomes: OutcomeSet,
     /// The number of results that are looked at; from 1 to 4096.
     pub last: u32,
     /// Results that must be there before it can open.
@@ -114,10 +112,19 @@ impl CircuitBreaker {
     /// Whether this result counts as a failure.
     pub fn is_failure(&self, answer: &Answer) -> bool {
         match answer.outcome {
-            Outcome::Delivered | Outcome::ShortCircuited => false,
+            Outcome::Delivered => false,
             Outcome::Refused => self.statuses.contains(answer.status),
-            Outcome::TimedOut => self.timeouts,
-            Outcome::Dropped => self.drops,
+            Outcome::TimedOut
+            | Outcome::ConnectTimedOut
+            | Outcome::PoolTimedOut
+            | Outcome::Silent
+            | Outcome::Unreachable
+            | Outcome::Dropped
+            | Outcome::CutShort
+            | Outcome::StreamFailed
+            | Outcome::StreamBroken
+            | Outcome::ShortCircuited
+            | Outcome::LimiterFull => self.outcomes.contains(answer.outcome),
         }
     }
 
@@ -239,8 +246,7 @@ mod tests {
         CircuitBreaker {
             counts: BreakerCounts::Responses,
             statuses: StatusSet::EMPTY.with(529),
-            timeouts: false,
-            drops: false,
+            outcomes: OutcomeSet::EMPTY,
             last: 20,
             minimum: 20,
             threshold: 0.3,

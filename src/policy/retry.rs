@@ -1,11 +1,12 @@
 //! A retry policy answers four questions, each in a part of its own: *should* this be repeated (classification),
-//! *may* it be (attempts, total time), *when* (hint, backoff, jitter), and *where* the next try starts (a wait that
-//! holds the worker, or a way back through the queue).
+//! *may* it be (attempts, total time, budget), *when* (hint, backoff, jitter), and *where* the next try starts (a wait
+//! that holds the worker, or a way back through the queue).
 
-use super::answer::Answer;
-use super::backoff::{Backoff, Jitter};
+use super::answer::{Answer, Hint};
+use super::backoff::{Backoff, Jitter, LazyStream};
 use super::classify::Classification;
 use super::hint::{HintRule, HintedWait};
+use super::retry_budget::RetryBudget;
 use crate::random::Stream;
 use crate::units::{SimDuration, SimTime};
 
@@ -16,18 +17,45 @@ pub struct RetryPolicy {
     pub retry_on: Classification,
     /// The limit on attempts, the first try included; `None` for no limit.
     pub max_attempts: Option<u32>,
+    /// Limits on attempts after particular failures: so many of them are repeated, at most two such limits.
+    pub retries_by_kind: Vec<(Classification, u32)>,
     /// The limit on the time since the layer was entered; `None` for no limit.
     pub deadline: Option<Deadline>,
+    /// Whether the layer stops only when attempts *and* time are used up, not at the first of the two.
+    pub stops_at_both: bool,
     /// The planned wait.
     pub backoff: Backoff,
     /// Its random part.
     pub jitter: Jitter,
+    /// The planned wait after particular failures; the first that matches.
+    pub backoff_by_kind: Vec<(Classification, Backoff)>,
+    /// The longest own wait, jitter included; `None` for no limit.
+    pub longest_wait: Option<SimDuration>,
+    /// What hints and own waits are clamped to before jitter; `None` for no limit.
+    pub wait_cap: Option<SimDuration>,
     /// What a server hint does to it.
     pub hint: HintRule,
+    /// Whether a hint that is taken puts the backoff back to its first step.
+    pub hint_resets_backoff: bool,
+    /// The limit on retries as a whole.
+    pub budget: Option<RetryBudget>,
     /// The longest time one attempt of this layer may take; `None` for no limit.
     pub timeout: Option<SimDuration>,
+    /// Whether the timeout shrinks to what is left of the total time.
+    pub timeout_shrinks: bool,
     /// Whether a wait of this layer keeps the worker.
     pub holds_worker: bool,
+    /// What the caller of the library gets in the end.
+    pub hands_back: HandsBack,
+}
+
+/// What the caller of a library gets when it does not retry: an exception, or the failed response itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HandsBack {
+    /// Whether an HTTP error that is not retried is returned as a response.
+    pub unretried: bool,
+    /// Whether the last HTTP error is, when retries are used up.
+    pub exhausted: bool,
 }
 
 /// A limit on the total time that a layer may spend, and when it is looked at.
@@ -44,8 +72,12 @@ pub struct Deadline {
 pub enum DeadlineCheck {
     /// A wait that would end past the limit is not taken.
     BeforeWait,
+    /// A wait that would end at the limit or past it is not taken.
+    BeforeWaitStrict,
     /// Only the time already spent counts, so that one attempt may start past the limit.
     Elapsed,
+    /// As `Elapsed`, but the last wait is cut to end at the limit.
+    ElapsedCut,
 }
 
 /// What changes in a layer between its attempts.
@@ -57,6 +89,19 @@ pub struct LayerState {
     pub previous: SimDuration,
     /// Attempts begun, the first included.
     pub attempts: u32,
+    /// The step of the backoff: retries so far, since a hint last reset it.
+    pub step: u32,
+    /// Retries so far of the failures that have a limit of their own.
+    pub by_kind: [u16; 2],
+    /// What the last retry cost of the budget, plus 1; 0 where there was none.
+    pub paid: u16,
+}
+
+impl LayerState {
+    /// The state of a layer that is entered at `now`.
+    pub const fn entered(now: SimTime) -> LayerState {
+        LayerState { since: now, previous: SimDuration::ZERO, attempts: 1, step: 0, by_kind: [0; 2], paid: 0 }
+    }
 }
 
 /// What a layer does after a failure.
@@ -80,54 +125,146 @@ pub enum GiveUp {
     Exhausted,
     /// The total time is over, or the next wait would pass it.
     Deadline,
-    /// The server asks for a wait above the cap.
+    /// The server asks for a wait above the cap, or for none at all.
     HintTooLong,
+    /// The client failed over the hint itself.
+    HintBroken,
+    /// The retry budget does not allow it.
+    Suppressed,
 }
 
 impl RetryPolicy {
-    /// What to do at `now` after the attempt that ended with `answer`. A retry is entered into `state`.
+    /// A policy that repeats nothing; the starting point of all others.
+    pub const ONCE: RetryPolicy = RetryPolicy {
+        retry_on: Classification::ANY,
+        max_attempts: Some(1),
+        retries_by_kind: Vec::new(),
+        deadline: None,
+        stops_at_both: false,
+        backoff: Backoff::None,
+        jitter: Jitter::None,
+        backoff_by_kind: Vec::new(),
+        longest_wait: None,
+        wait_cap: None,
+        hint: HintRule::Ignore,
+        hint_resets_backoff: false,
+        budget: None,
+        timeout: None,
+        timeout_shrinks: false,
+        holds_worker: true,
+        hands_back: HandsBack { unretried: false, exhausted: false },
+    };
+
+    /// What to do at `now` after the attempt that ended with `answer`. A retry is entered into `state`. `pay` asks
+    /// the layer's budget: with what is wanted, it says what it costs, or that it is not allowed.
     pub fn decide(
         &self,
         state: &mut LayerState,
         answer: &Answer,
         now: SimTime,
         stream: impl Fn() -> Stream,
+        pay: impl FnOnce(bool) -> Option<u32>,
     ) -> Decision {
         if !self.retry_on.repeats(answer) {
             return Decision::GiveUp(GiveUp::NotRetried);
         }
-        if self.max_attempts.is_some_and(|limit| state.attempts >= limit) {
-            return Decision::GiveUp(GiveUp::Exhausted);
+        let spent_attempts = self.max_attempts.is_some_and(|limit| state.attempts >= limit);
+        let kind = self.retries_by_kind.iter().position(|(kind, _)| kind.matches(answer));
+        let spent_kind = kind.is_some_and(|kind| u32::from(state.by_kind[kind]) >= self.retries_by_kind[kind].1);
+        if spent_kind || spent_attempts && !self.stops_at_both {
+            return self.last_failure(pay, GiveUp::Exhausted);
         }
-        let own = || {
-            let planned = self.backoff.wait(state.attempts, state.previous, &stream);
-            self.jitter.apply(planned, &stream)
-        };
-        let wait = match self.hint.read(answer.hint) {
-            HintedWait::Own => own(),
-            HintedWait::Exactly { wait, jittered: true } => self.jitter.apply(wait, &stream),
-            HintedWait::Exactly { wait, jittered: false } => wait,
-            HintedWait::AtLeast(hint) => own().max(hint),
-            HintedWait::GiveUp => return Decision::GiveUp(GiveUp::HintTooLong),
+        let Some(mut wait) = self.next_wait(state, answer, stream) else {
+            let broken = answer.hint == Hint::Fatal;
+            return self.last_failure(pay, if broken { GiveUp::HintBroken } else { GiveUp::HintTooLong });
         };
         if let Some(deadline) = self.deadline {
             let spent = now - state.since;
             let over = match deadline.check {
                 DeadlineCheck::BeforeWait => spent + wait > deadline.total,
-                DeadlineCheck::Elapsed => spent >= deadline.total,
+                DeadlineCheck::BeforeWaitStrict => spent + wait >= deadline.total,
+                DeadlineCheck::Elapsed | DeadlineCheck::ElapsedCut => spent >= deadline.total,
             };
-            if over {
-                return Decision::GiveUp(GiveUp::Deadline);
+            if over && (spent_attempts || !self.stops_at_both) {
+                return self.last_failure(pay, GiveUp::Deadline);
+            }
+            if deadline.check == DeadlineCheck::ElapsedCut {
+                wait = wait.min(deadline.total.saturating_sub(spent));
             }
         }
-        state.attempts += 1;
+        let mut paid = 0;
+        if self.budget.is_some() {
+            match pay(true) {
+                Some(cost) => paid = u16::try_from(cost).unwrap_or(u16::MAX - 1) + 1,
+                None => return Decision::GiveUp(GiveUp::Suppressed),
+            }
+        }
+        let resets = self.hint_resets_backoff && answer.hint.wait().is_some();
+        state.attempts = state.attempts.saturating_add(1);
+        state.step = if resets { 0 } else { state.step.saturating_add(1) };
         state.previous = wait;
+        state.paid = paid;
+        if let Some(kind) = kind {
+            state.by_kind[kind] = state.by_kind[kind].saturating_add(1);
+        }
         Decision::Retry { at: now + wait }
+    }
+
+    /// Gives up after a failure that the layer would repeat: the budget hears of it.
+    fn last_failure(&self, pay: impl FnOnce(bool) -> Option<u32>, why: GiveUp) -> Decision {
+        if self.budget.is_some() {
+            pay(false);
+        }
+        Decision::GiveUp(why)
+    }
+
+    /// The wait before the next attempt; `None` where the hint forbids one.
+    fn next_wait(&self, state: &LayerState, answer: &Answer, stream: impl Fn() -> Stream) -> Option<SimDuration> {
+        let mut draws = LazyStream::new(stream);
+        let clamp = |wait: SimDuration| self.wait_cap.map_or(wait, |cap| wait.min(cap));
+        let hinted = self.hint.read(answer.hint);
+        if let HintedWait::Exactly { wait, jittered } = hinted {
+            let wait = clamp(wait);
+            return Some(if jittered { self.jitter.apply(wait, &mut draws) } else { wait });
+        }
+        let backoff = self.backoff_after(answer);
+        let planned = clamp(backoff.wait(state.step.saturating_add(1), state.previous, &mut draws));
+        let jittered = self.jitter.apply(planned, &mut draws);
+        let own = self.longest_wait.map_or(jittered, |longest| jittered.min(longest));
+        match hinted {
+            HintedWait::Own => Some(own),
+            HintedWait::AtLeast(hint) => Some(own.max(clamp(hint))),
+            HintedWait::Near { hint, beyond } => Some(hint.min(own + beyond).max(own)),
+            HintedWait::Exactly { .. } | HintedWait::GiveUp => None,
+        }
+    }
+
+    /// The backoff that applies after this answer.
+    pub fn backoff_after(&self, answer: &Answer) -> &Backoff {
+        self.backoff_by_kind.iter().find(|(kind, _)| kind.matches(answer)).map_or(&self.backoff, |(_, backoff)| backoff)
     }
 
     /// The shortest and the longest own wait before retry number `n` (from 1), jitter included, hints left out.
     pub fn own_wait(&self, n: u32) -> (SimDuration, SimDuration) {
-        self.jitter.range(self.backoff.shortest(n), self.backoff.longest(n))
+        self.own_wait_with(&self.backoff, n)
+    }
+
+    /// The shortest and the longest own wait with one of the policy's backoffs.
+    pub fn own_wait_with(&self, backoff: &Backoff, n: u32) -> (SimDuration, SimDuration) {
+        let clamp = |wait: SimDuration| self.wait_cap.map_or(wait, |cap| wait.min(cap));
+        let (low, high) = self.jitter.range(clamp(backoff.shortest(n)), clamp(backoff.longest(n)));
+        let longest = self.longest_wait.unwrap_or(SimDuration::MAX);
+        (low.min(longest), high.min(longest))
+    }
+
+    /// The longest time that an attempt which begins now may take.
+    pub fn timeout_at(&self, state: &LayerState, now: SimTime) -> Option<SimDuration> {
+        let left = || self.deadline.map(|deadline| deadline.total.saturating_sub(now - state.since));
+        match (self.timeout, self.timeout_shrinks) {
+            (timeout, false) => timeout,
+            (Some(timeout), true) => Some(left().map_or(timeout, |left| left.min(timeout))),
+            (None, true) => left(),
+        }
     }
 }
 
@@ -139,9 +276,7 @@ mod tests {
 
     fn policy() -> RetryPolicy {
         RetryPolicy {
-            retry_on: Classification::ANY,
             max_attempts: Some(4),
-            deadline: None,
             backoff: Backoff::Exponential {
                 initial: SimDuration::from_millis(500),
                 factor: 2.0,
@@ -149,21 +284,23 @@ mod tests {
             },
             jitter: Jitter::Subtract(0.25),
             hint: HintRule::Obey { cap: SimDuration::from_secs(3), above: AboveCap::Clamp, jittered: true },
-            timeout: None,
-            holds_worker: true,
+            ..RetryPolicy::ONCE
         }
     }
 
+    fn decide(policy: &RetryPolicy, state: &mut LayerState, answer: &Answer, now: SimTime) -> Decision {
+        policy.decide(state, answer, now, || Seed(1).key().stream(), |_| None)
+    }
+
     fn entered() -> LayerState {
-        LayerState { since: SimTime::ZERO, previous: SimDuration::ZERO, attempts: 1 }
+        LayerState::entered(SimTime::ZERO)
     }
 
     #[test]
     fn a_clamped_hint_is_jittered_where_the_policy_says_so() {
         // The budgeted call path: hint 120 s, cap 3 s gives a wait in (2.25, 3] s (measured: 2.47 s in one run).
         let answer = Answer::refused(429).with_hint(Some(SimDuration::from_secs(120)));
-        let Decision::Retry { at } = policy().decide(&mut entered(), &answer, SimTime::ZERO, || Seed(1).key().stream())
-        else {
+        let Decision::Retry { at } = decide(&policy(), &mut entered(), &answer, SimTime::ZERO) else {
             panic!("a 429 is retried")
         };
         assert!(at.as_secs_f64() > 2.25 && at.as_secs_f64() <= 3.0);
@@ -174,14 +311,48 @@ mod tests {
         let mut policy = policy();
         policy.deadline = Some(Deadline { total: SimDuration::from_secs(1), check: DeadlineCheck::BeforeWait });
         let answer = Answer::refused(429).with_hint(Some(SimDuration::from_secs(120)));
-        let decision = policy.decide(&mut entered(), &answer, SimTime::ZERO, || Seed(1).key().stream());
+        let decision = decide(&policy, &mut entered(), &answer, SimTime::ZERO);
         assert_eq!(decision, Decision::GiveUp(GiveUp::Deadline));
     }
 
     #[test]
     fn the_last_attempt_is_not_followed_by_a_wait() {
         let mut state = LayerState { attempts: 4, ..entered() };
-        let decision = policy().decide(&mut state, &Answer::refused(529), SimTime::ZERO, || Seed(1).key().stream());
+        let decision = decide(&policy(), &mut state, &Answer::refused(529), SimTime::ZERO);
         assert_eq!(decision, Decision::GiveUp(GiveUp::Exhausted));
+    }
+
+    #[test]
+    fn stopping_at_both_goes_on_until_attempts_and_time_are_used() {
+        // tenacity 9.2.1: attempt 3 AND delay 10, fixed 2 s: six attempts, at 0, 2, 4, 6, 8 and 10 s.
+        let policy = RetryPolicy {
+            max_attempts: Some(3),
+            deadline: Some(Deadline { total: SimDuration::from_secs(10), check: DeadlineCheck::Elapsed }),
+            stops_at_both: true,
+            backoff: Backoff::Fixed(SimDuration::from_secs(2)),
+            ..RetryPolicy::ONCE
+        };
+        let (mut state, mut now) = (entered(), SimTime::ZERO);
+        while let Decision::Retry { at } = decide(&policy, &mut state, &Answer::refused(500), now) {
+            now = at;
+        }
+        assert_eq!((state.attempts, now.as_secs_f64()), (6, 10.0));
+    }
+
+    #[test]
+    fn a_cut_wait_ends_at_the_limit() {
+        // backoff 2.2.1: expo without jitter and max_time 10 waits 1, 2, 4 and then 3 s.
+        let policy = RetryPolicy {
+            max_attempts: None,
+            deadline: Some(Deadline { total: SimDuration::from_secs(10), check: DeadlineCheck::ElapsedCut }),
+            backoff: Backoff::Exponential { initial: SimDuration::from_secs(1), factor: 2.0, cap: SimDuration::MAX },
+            ..RetryPolicy::ONCE
+        };
+        let (mut state, mut now, mut waits) = (entered(), SimTime::ZERO, Vec::new());
+        while let Decision::Retry { at } = decide(&policy, &mut state, &Answer::refused(500), now) {
+            waits.push((at - now).as_secs_f64());
+            now = at;
+        }
+        assert_eq!(waits, [1.0, 2.0, 4.0, 3.0]);
     }
 }

@@ -9,7 +9,9 @@
 
 use super::answer::Answer;
 use super::circuit_breaker::Gate;
+use super::header::HintGrammar;
 use super::retry::{Decision, GiveUp, LayerState, RetryPolicy};
+use super::retry_budget::RetryBudget;
 use crate::random::Stream;
 use crate::units::{SimDuration, SimTime};
 
@@ -111,6 +113,9 @@ pub struct Client {
     /// Elements `0..queue_edge` are inside the run. Invariant: at most one element, the last, is outside.
     queue_edge: usize,
     timeout: Option<SimDuration>,
+    /// Whether some layer's timeout shrinks with what is left of its total time.
+    timeout_shrinks: bool,
+    grammar: HintGrammar,
 }
 
 /// Where an execution stands in its client's stack.
@@ -191,6 +196,11 @@ pub trait Host {
     fn pass(&mut self, guard: usize, now: SimTime) -> Gate;
     /// A result passes outward through the guard's place.
     fn passed_back(&mut self, guard: usize, answer: &Answer, now: SimTime);
+    /// The retry budget of the element at this index hears of a failure; says what a retry costs, where one is wanted
+    /// and allowed.
+    fn pay(&mut self, element: usize, budget: &RetryBudget, answer: &Answer, wanted: bool) -> Option<u32>;
+    /// The retry budget of the element at this index hears of a success, after a last retry that cost so much.
+    fn repay(&mut self, element: usize, budget: &RetryBudget, last_cost: Option<u32>);
     /// Something to count.
     fn note(&mut self, note: Note);
 }
@@ -207,7 +217,9 @@ impl Client {
         let call_edge = elements.iter().filter(|element| element.kind == Kind::Client).count();
         let queue_edge = elements.len() - queues;
         let timeout = elements[..queue_edge].iter().filter_map(|element| element.role.policy()?.timeout).min();
-        Some(Client { name, for_tests, elements, call_edge, queue_edge, timeout })
+        let timeout_shrinks = elements.iter().any(|element| element.role.policy().is_some_and(|p| p.timeout_shrinks));
+        let grammar = HintGrammar::plain();
+        Some(Client { name, for_tests, elements, call_edge, queue_edge, timeout, timeout_shrinks, grammar })
     }
 
     /// The elements, innermost first.
@@ -228,9 +240,31 @@ impl Client {
         }
     }
 
-    /// The longest time that one request may take.
+    /// The longest time that one request may take, total times that shrink it left out.
     pub const fn timeout(&self) -> Option<SimDuration> {
         self.timeout
+    }
+
+    /// The longest time that a request which is sent now may take.
+    #[inline]
+    pub fn timeout_at(&self, states: &[LayerState], now: SimTime) -> Option<SimDuration> {
+        if !self.timeout_shrinks {
+            return self.timeout;
+        }
+        let elements = self.elements[..self.queue_edge].iter().zip(states);
+        elements.filter_map(|(element, state)| element.role.policy()?.timeout_at(state, now)).min()
+    }
+
+    /// How the client reads hints.
+    pub const fn grammar(&self) -> &HintGrammar {
+        &self.grammar
+    }
+
+    /// The same client with another way of reading hints.
+    #[must_use]
+    pub fn with_grammar(mut self, grammar: HintGrammar) -> Client {
+        self.grammar = grammar;
+        self
     }
 
     /// The index of the job queue's element, where the stack has one.
@@ -296,7 +330,7 @@ impl Client {
             }
             match &self.elements[at].role {
                 Role::Retry(_) => {
-                    states[at] = LayerState { since: now, previous: SimDuration::ZERO, attempts: 1 };
+                    states[at] = LayerState::entered(now);
                 }
                 Role::Guard(guard) => match host.pass(*guard, now) {
                     Gate::Pass => {}
@@ -339,7 +373,11 @@ impl Client {
             }
             match &self.elements[at].role {
                 Role::Guard(guard) => host.passed_back(*guard, &answer, now),
-                Role::Retry(_) | Role::Queue(..) if answer.is_delivered() => {}
+                Role::Retry(policy) | Role::Queue(policy, _) if answer.is_delivered() => {
+                    if let Some(budget) = &policy.budget {
+                        host.repay(at, budget, states[at].paid.checked_sub(1).map(u32::from));
+                    }
+                }
                 Role::Retry(policy) => match decide(policy, at, states, &answer, now, host) {
                     None => {}
                     Some(until) if until == now => return Walk::Inward { below: at },
@@ -386,7 +424,15 @@ fn decide(
     host: &mut impl Host,
 ) -> Option<SimTime> {
     let attempt = states[at].attempts;
-    match policy.decide(&mut states[at], answer, now, || host.stream(at, attempt)) {
+    // The policy asks the host for two things, one after the other: the jitter's stream and the budget.
+    let host = std::cell::RefCell::new(host);
+    let pay = |wanted| {
+        let budget = policy.budget.as_ref()?;
+        host.borrow_mut().pay(at, budget, answer, wanted)
+    };
+    let decision = policy.decide(&mut states[at], answer, now, || host.borrow().stream(at, attempt), pay);
+    let host = host.into_inner();
+    match decision {
         Decision::Retry { at: until } => {
             host.note(Note::Retried(at, until - now));
             Some(until)

@@ -6,6 +6,7 @@ use crate::policy::answer::Answer;
 use crate::policy::circuit_breaker::{BreakerCounts, BreakerState, Gate};
 use crate::policy::guard::{Guard, Mechanism, Scope};
 use crate::policy::pacer::Counts;
+use crate::policy::retry_budget::BudgetState;
 use crate::policy::token_bucket::TokenBucketState;
 use crate::scenario::Scenario;
 use crate::traffic::TaskKind;
@@ -34,6 +35,8 @@ pub(super) struct Bank<'a> {
     states: Vec<State>,
     /// Where each guard's instances begin.
     bases: Vec<usize>,
+    /// The retry budgets of all clients' layers; each client's workers share them.
+    budgets: Vec<BudgetState>,
     /// For each class: its client, its first worker and process among all, and how many processes it has.
     places: Vec<ClassPlace>,
 }
@@ -68,6 +71,12 @@ impl<'a> Bank<'a> {
             counts: vec![GuardCounts::default(); scenario.guards.len()],
             states: Vec::new(),
             bases: Vec::new(),
+            budgets: scenario
+                .clients
+                .iter()
+                .flat_map(|client| client.elements())
+                .filter_map(|element| Some(element.role.policy()?.budget.as_ref()?.full()))
+                .collect(),
             places,
         };
         for guard in &scenario.guards {
@@ -148,6 +157,11 @@ impl<'a> Bank<'a> {
             (Mechanism::Breaker(breaker), State::Breaker(state)) => breaker.pauses_until(state, now),
             (Mechanism::Breaker(_) | Mechanism::Pacer(_), _) => None,
         }
+    }
+
+    /// The state of a retry budget.
+    pub(super) fn budget(&mut self, budget: usize, _asker: Asker) -> &mut BudgetState {
+        &mut self.budgets[budget]
     }
 
     /// What was counted, guard by guard.

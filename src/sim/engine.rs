@@ -15,6 +15,7 @@ use crate::observe::{AnswerIndex, AnswerKind, Clock, Outcome, PhasePlan, Timelin
 use crate::policy::answer::Answer;
 use crate::policy::circuit_breaker::Gate;
 use crate::policy::retry::LayerState;
+use crate::policy::retry_budget::RetryBudget;
 use crate::policy::stack::{Host, Input, Next, Note, Place, Requeue, Resume, Waiting};
 use crate::provider::{AnsweredBy, ProviderState, Request, Verdict};
 use crate::random::stream::mix;
@@ -362,7 +363,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         if let Some(queue) = self.classes[class as usize].client.queue_element() {
             let (saved, layer) = (&mut state.queue_states[slot as usize], &mut state.runs.side_of(run)[queue]);
             if task.runs == 1 {
-                *saved = LayerState { since: now, previous: SimDuration::ZERO, attempts: 1 };
+                *saved = LayerState::entered(now);
                 state.ledger.layer(task.cell, queue).entered += 1;
             }
             *layer = *saved;
@@ -550,7 +551,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let now = self.now();
         let compiled = &self.classes[class as usize];
         let state = &mut self.states[class as usize];
-        let record = state.runs.get_mut(run);
+        let (record, layers) = state.runs.parts(run);
         let step = record.step as usize;
         let key = compiled.step_key(record.task.index, step).with(u64::from(record.ordinal));
         record.ordinal += 1;
@@ -566,7 +567,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         state.series.wide_requests[record.call_wide as usize] += 1;
         record.sent = now;
         record.doing = Doing::InFlight;
-        let patience = compiled.client.timeout().map_or(SimTime::NEVER, |timeout| now + timeout);
+        let patience = compiled.client.timeout_at(layers, now).map_or(SimTime::NEVER, |timeout| now + timeout);
         let (at, answer) = match verdict {
             // A completion exactly at its deadline counts as one.
             Verdict::Answered { at, answer, .. } if at <= patience => (at, answer),
@@ -806,6 +807,23 @@ impl Host for Walker<'_, '_> {
     fn passed_back(&mut self, guard: usize, answer: &Answer, now: SimTime) {
         if self.bank.counts_results(guard) {
             self.bank.record(guard, self.asker(), answer, now);
+        }
+    }
+
+    fn pay(&mut self, element: usize, budget: &RetryBudget, answer: &Answer, wanted: bool) -> Option<u32> {
+        let asker = self.asker();
+        let state = self.bank.budget(self.compiled.budgets[element]?, asker);
+        let paid = budget.failed(state, answer, wanted);
+        if wanted && paid.is_none() {
+            self.ledger.cells[self.clock.cell() as usize].suppressed += 1;
+        }
+        paid
+    }
+
+    fn repay(&mut self, element: usize, budget: &RetryBudget, last_cost: Option<u32>) {
+        let asker = self.asker();
+        if let Some(index) = self.compiled.budgets[element] {
+            budget.succeeded(self.bank.budget(index, asker), last_cost);
         }
     }
 

@@ -3,7 +3,7 @@
 //! the slabs have grown to that size.
 
 use crate::observe::AnswerKind;
-use crate::policy::answer::{Answer, Outcome};
+use crate::policy::answer::{Answer, Code, Hint, Outcome};
 use crate::policy::retry::LayerState;
 use crate::policy::stack::Cursor;
 use crate::provider::AnsweredBy;
@@ -106,47 +106,47 @@ impl PackedSource {
     }
 }
 
-/// An answer in 16 bytes.
+/// An answer in 24 bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PackedAnswer {
-    /// Zero for none.
     hint: SimDuration,
+    code: Code,
     status: u16,
     outcome: u8,
-    should_retry: u8,
+    /// What kind of hint in the lower two bits, the word on retrying in the next two.
+    said: u8,
 }
 
 impl PackedAnswer {
     pub(super) fn pack(answer: Answer) -> PackedAnswer {
-        let outcome = match answer.outcome {
-            Outcome::Delivered => 0,
-            Outcome::Refused => 1,
-            Outcome::TimedOut => 2,
-            Outcome::Dropped => 3,
-            Outcome::ShortCircuited => 4,
+        let (kind, hint) = match answer.hint {
+            Hint::None => (0, SimDuration::ZERO),
+            Hint::After(wait) => (1, wait),
+            Hint::Never => (2, SimDuration::ZERO),
+            Hint::Fatal => (3, SimDuration::ZERO),
         };
-        let should_retry = match answer.should_retry {
+        let word = match answer.should_retry {
             None => 0,
             Some(false) => 1,
             Some(true) => 2,
         };
-        PackedAnswer { hint: answer.hint.unwrap_or(SimDuration::ZERO), status: answer.status, outcome, should_retry }
+        let (status, outcome) = (answer.status, answer.outcome as u8);
+        PackedAnswer { hint, code: answer.code, status, outcome, said: kind | word << 2 }
     }
 
     pub(super) fn unpack(self) -> Answer {
-        let outcome = match self.outcome {
-            0 => Outcome::Delivered,
-            1 => Outcome::Refused,
-            2 => Outcome::TimedOut,
-            3 => Outcome::Dropped,
-            _ => Outcome::ShortCircuited,
+        let hint = match self.said & 3 {
+            0 => Hint::None,
+            1 => Hint::After(self.hint),
+            2 => Hint::Never,
+            _ => Hint::Fatal,
         };
-        let should_retry = match self.should_retry {
+        let should_retry = match self.said >> 2 {
             0 => None,
             word => Some(word == 2),
         };
-        let hint = (!self.hint.is_zero()).then_some(self.hint);
-        Answer { outcome, status: self.status, should_retry, hint }
+        let outcome = Outcome::from_index(self.outcome).expect("it was packed from an outcome");
+        Answer { outcome, status: self.status, should_retry, hint, code: self.code }
     }
 }
 
@@ -227,15 +227,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packing_an_answer_loses_nothing_but_a_zero_hint() {
+    fn packing_an_answer_loses_nothing() {
         let answers = [
             Answer::DELIVERED,
             Answer::TIMED_OUT,
-            Answer::DROPPED,
+            Answer::failed(Outcome::StreamBroken),
             Answer::SHORT_CIRCUITED,
-            Answer::refused(429).with_hint(Some(SimDuration::from_secs(6))),
-            Answer { should_retry: Some(false), ..Answer::refused(500) },
-            Answer { should_retry: Some(true), ..Answer::refused(400) },
+            Answer::refused(429).with_hint(Some(SimDuration::ZERO)),
+            Answer { hint: Hint::Fatal, ..Answer::refused(429) },
+            Answer { should_retry: Some(false), code: Code::named("spend"), ..Answer::refused(500) },
+            Answer { should_retry: Some(true), hint: Hint::Never, ..Answer::refused(400) },
         ];
         for answer in answers {
             assert_eq!(PackedAnswer::pack(answer).unpack(), answer);

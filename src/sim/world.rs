@@ -4,7 +4,7 @@
 use crate::observe::AnswerIndex;
 use crate::policy::circuit_breaker::BreakerCounts;
 use crate::policy::guard::Mechanism;
-use crate::policy::stack::{Client, Role};
+use crate::policy::stack::{Client, Element, Role};
 use crate::provider::Respond;
 use crate::random::{Key, Seed};
 use crate::scenario::Scenario;
@@ -20,6 +20,8 @@ pub(super) struct Class<'a> {
     pub(super) step_words: Vec<u64>,
     /// The key word of each element's name, innermost first.
     pub(super) element_words: Vec<u64>,
+    /// For each element, its retry budget among all; `None` where it has none.
+    pub(super) budgets: Vec<Option<usize>>,
     /// Guards of the client that every response feeds.
     pub(super) fed_by_responses: Vec<usize>,
     /// Breakers of the client that pause workers while open.
@@ -61,6 +63,7 @@ pub(super) fn classes(scenario: &Scenario, seed: Seed) -> Vec<Class<'_>> {
                 key: seed.key().named(&settings.name),
                 step_words: settings.steps.iter().map(|step| Key::word(&step.name)).collect(),
                 element_words: client.elements().iter().map(|element| Key::word(&element.name)).collect(),
+                budgets: budgets(scenario, settings.client),
                 fed_by_responses: guards()
                     .filter(|g| breaker(*g).is_some_and(|b| b.counts == BreakerCounts::Responses))
                     .collect(),
@@ -86,4 +89,19 @@ pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
     let steps = scenario.traffic.iter().map(|class| (&class.name, &class.steps, class.enqueue_delay));
     let text = format!("{:?} {:?} {:?}", scenario.provider, steps.collect::<Vec<_>>(), scenario.horizon);
     Key::word(&text)
+}
+
+/// The place of each element's retry budget among all budgets of the scenario, client by client.
+fn budgets(scenario: &Scenario, client: usize) -> Vec<Option<usize>> {
+    let has_budget = |element: &Element| element.role.policy().is_some_and(|policy| policy.budget.is_some());
+    let earlier = &scenario.clients[..client];
+    let mut next = earlier.iter().flat_map(|client| client.elements()).filter(|element| has_budget(element)).count();
+    let own = scenario.clients[client].elements().iter();
+    own.map(|element| {
+        has_budget(element).then(|| {
+            next += 1;
+            next - 1
+        })
+    })
+    .collect()
 }
