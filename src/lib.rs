@@ -6,6 +6,7 @@ pub mod policy;
 pub mod provider;
 pub mod random;
 pub mod scenario;
+pub mod sim;
 pub mod stats;
 pub mod traffic;
 pub mod units;
