@@ -147,8 +147,8 @@ fn bands(timeline: &Timeline, rows: &[&Row]) -> (Vec<Band>, Vec<Band>) {
             let mut values: Vec<f64> = rows.iter().map(|row| f64::from(row.series[at + bin])).collect();
             values.retain(|value| !value.is_nan());
             values.sort_unstable_by(f64::total_cmp);
-            band.p5.push(quantile::of_sorted(&values, 0.05).unwrap_or(f64::NAN));
-            band.p95.push(quantile::of_sorted(&values, 0.95).unwrap_or(f64::NAN));
+            band.p5.push(quantile::quantile(&values, 0.05).unwrap_or(f64::NAN));
+            band.p95.push(quantile::quantile(&values, 0.95).unwrap_or(f64::NAN));
         }
         band
     };

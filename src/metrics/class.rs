@@ -7,6 +7,7 @@ use crate::policy::stack::Client;
 use crate::provider::Window;
 use crate::scenario::Scenario;
 use crate::traffic::TrafficClass;
+use crate::units::SimDuration;
 
 /// All numbers of a class in a span. `peak` is the largest requests per call of a wide bin.
 pub(super) fn class_metrics(
@@ -64,14 +65,15 @@ fn responses(total: &ClassTotal, answers: &AnswerIndex) -> Tree<Number> {
 }
 
 fn latency(total: &ClassTotal) -> Tree<Number> {
-    let seconds = |value: Option<f64>| real(value.unwrap_or(f64::NAN));
-    let quantile = |q: f64| seconds(total.latency.quantile(q));
+    let seconds = |value: Option<SimDuration>| real(value.map_or(f64::NAN, SimDuration::as_secs_f64));
+    let quantiles = total.latency.quantiles([0.5, 0.9, 0.95, 0.99]);
+    let [p50, p90, p95, p99] = quantiles.map_or([None; 4], |quantiles| quantiles.map(Some));
     named(vec![
         ("mean", seconds(total.latency.mean())),
-        ("p50", quantile(0.5)),
-        ("p90", quantile(0.9)),
-        ("p95", quantile(0.95)),
-        ("p99", quantile(0.99)),
+        ("p50", seconds(p50)),
+        ("p90", seconds(p90)),
+        ("p95", seconds(p95)),
+        ("p99", seconds(p99)),
         ("max", seconds(total.latency.max())),
     ])
 }

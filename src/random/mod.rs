@@ -6,6 +6,8 @@
 
 pub mod distribution;
 pub mod math;
+pub mod normal;
+mod portable;
 pub mod stream;
 
 pub use distribution::Distribution;

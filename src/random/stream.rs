@@ -1,10 +1,10 @@
-//! Keyed SplitMix64 streams (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators"; the
+//! Keyed `SplitMix64` streams (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators"; the
 //! output mix is variant 13 of Stafford). A key is 64 bits; the n-th word of a stream is `mix(key + n·γ)`, so a
 //! fresh stream costs one mix and no state beyond 16 bytes.
 
 use std::convert::Infallible;
 
-/// The odd constant of the SplitMix64 sequence: the golden ratio in 64 bits.
+/// The odd constant of the `SplitMix64` sequence: the golden ratio in 64 bits.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Stafford's variant 13 of the 64-bit finaliser: every input bit reaches every output bit.
@@ -145,5 +145,59 @@ mod tests {
         assert_eq!(sorted.len(), words.len());
         assert_ne!(Seed(1).replicate(2), Seed(2).replicate(1));
         assert_eq!(Seed(9).replicate(0), Seed(9));
+    }
+
+    /// Pearson's χ² of pairs of words over 16 × 16 equal cells, by their highest or their lowest bits.
+    fn chi_square(pairs: impl Iterator<Item = (u64, u64)>, shift: u32) -> f64 {
+        let mut cells = [0_u32; 256];
+        let mut count = 0.0;
+        for (a, b) in pairs {
+            cells[((a >> shift & 15) << 4 | (b >> shift & 15)) as usize] += 1;
+            count += 1.0;
+        }
+        let expected = count / 256.0;
+        cells.iter().map(|&n| (f64::from(n) - expected) * (f64::from(n) - expected) / expected).sum()
+    }
+
+    /// Panics unless pairs of words are uniform and independent, by their highest, middle and lowest bits.
+    fn check_pairs(what: &str, pair: impl Fn(u64) -> (u64, u64)) {
+        for shift in [60, 32, 11, 0] {
+            let chi_square = chi_square((0..200_000).map(&pair), shift);
+            // 255 degrees of freedom: 170 and 363 are exceeded with probability 10⁻⁵ each; both sides matter, for
+            // words that are too even are as wrong.
+            assert!((170.0..363.0).contains(&chi_square), "{what}, bits from {shift}: {chi_square}");
+        }
+    }
+
+    #[test]
+    fn streams_of_neighbouring_keys_are_uniform_and_independent() {
+        let key = Seed(7).key().named("report");
+        let word = |key: Key| key.stream().next_u64();
+        check_pairs("neighbouring ordinals", |n| (word(key.with(n)), word(key.with(n + 1))));
+        check_pairs("distant ordinals", |n| (word(key.with(n)), word(key.with(n + (1 << 32)))));
+        check_pairs("two purposes of one entity", |n| (word(key.with(n).with(0)), word(key.with(n).with(1))));
+        check_pairs("exchanged ordinals", |n| (word(key.with(n).with(n + 1)), word(key.with(n + 1).with(n))));
+        check_pairs("neighbouring seeds", |n| (word(Seed(n).key()), word(Seed(n + 1).key())));
+        check_pairs("replicates of one seed", |n| {
+            (word(Seed(7).replicate(n).key()), word(Seed(7).replicate(n + 1).key()))
+        });
+        check_pairs("two words of one stream", |n| {
+            let mut stream = key.with(n).stream();
+            (stream.next_u64(), stream.next_u64())
+        });
+        check_pairs("the second word and the next stream's first", |n| {
+            let mut stream = key.with(n).stream();
+            stream.next_u64();
+            (stream.next_u64(), word(key.with(n + 1)))
+        });
+    }
+
+    #[test]
+    fn one_long_stream_is_uniform_and_independent_at_every_lag() {
+        let mut stream = Seed(8).key().stream();
+        let words: Vec<u64> = (0..201_000).map(|_| stream.next_u64()).collect();
+        for lag in [1, 2, 3, 8, 64, 1_000] {
+            check_pairs(&format!("lag {lag}"), |n| (words[n as usize], words[n as usize + lag]));
+        }
     }
 }

@@ -43,6 +43,9 @@ const SORTED_AT_ONCE: usize = 32;
 /// spans a long time, would otherwise make each of its pushes shift all the earlier ones.
 const SHIFTED_AT_ONCE: usize = 128;
 
+/// From how many events on a bucket that must grow looks for memory that is already there.
+const LARGE: usize = 64;
+
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     /// Time and rank.
@@ -63,6 +66,9 @@ pub struct EventQueue {
     base: u64,
     // Invariant: bit i is set where bucket i is not empty.
     occupied: u64,
+    // The largest buffer that no bucket needs. Each time that the clock passes a power of two, nearly all events sit in
+    // a bucket that was empty until then and will be again: without this, all these buckets would keep their memory.
+    spare: Vec<Entry>,
     len: usize,
 }
 
@@ -81,6 +87,7 @@ impl EventQueue {
             buckets: [const { Vec::new() }; 64],
             base: 0,
             occupied: 0,
+            spare: Vec::new(),
             len: 0,
         }
     }
@@ -137,7 +144,20 @@ impl EventQueue {
     fn append(&mut self, entry: Entry) {
         let bit = highest_bit(entry.key ^ self.base);
         self.occupied |= 1 << bit;
+        if self.buckets[bit].len() == self.buckets[bit].capacity() {
+            self.enlarge(bit);
+        }
         self.buckets[bit].push(entry);
+    }
+
+    /// Gives a full bucket the spare memory, if that is worth it.
+    #[cold]
+    fn enlarge(&mut self, bit: usize) {
+        let bucket = &mut self.buckets[bit];
+        if bucket.len() >= LARGE && self.spare.capacity() >= 2 * bucket.len() {
+            self.spare.append(bucket);
+            std::mem::swap(&mut self.spare, bucket);
+        }
     }
 
     /// Puts an event before `bound` into the bottom, behind those with the same key.
@@ -198,7 +218,6 @@ impl EventQueue {
         }
         let bit = self.occupied.trailing_zeros() as usize;
         self.occupied &= self.occupied - 1;
-        // All of them go elsewhere, so the bucket gets its own memory back.
         let mut bucket = std::mem::take(&mut self.buckets[bit]);
         if bucket.len() <= SORTED_AT_ONCE {
             self.base = (self.base >> bit | 1) << bit;
@@ -215,6 +234,10 @@ impl EventQueue {
                     self.append(entry);
                 }
             }
+        }
+        // All of them went elsewhere: the bucket gets its memory back, or the spare one if that is smaller.
+        if bucket.capacity() > self.spare.capacity() {
+            std::mem::swap(&mut self.spare, &mut bucket);
         }
         self.buckets[bit] = bucket;
     }
@@ -312,5 +335,34 @@ mod tests {
             new.push(at, Rank::Attempt, n);
         }
         assert_eq!(drain(&mut used), drain(&mut new));
+    }
+
+    #[test]
+    fn a_burst_after_idleness_leaves_the_bottom_narrow() {
+        let mut queue = EventQueue::new();
+        queue.push(SimTime::from_nanos(1 << 40), Rank::Release, 0);
+        assert_eq!(queue.pop_until(SimTime::ZERO), None);
+        let mut stream = crate::random::Seed(10).key().stream();
+        for n in 0..100_000 {
+            queue.push(SimTime::from_nanos(stream.next_u64() >> 24), Rank::Attempt, n);
+            assert!(queue.bottom.len() <= 4 * SHIFTED_AT_ONCE, "{n}");
+        }
+    }
+
+    #[test]
+    fn memory_follows_the_number_pending_and_not_the_time_that_passes() {
+        const PENDING: u64 = 2_000;
+        let mut queue = EventQueue::new();
+        let mut stream = crate::random::Seed(9).key().stream();
+        let mut ahead = |now: SimTime| SimTime::from_nanos(now.as_nanos() + (stream.next_u64() >> 46));
+        (0..PENDING).for_each(|n| queue.push(ahead(SimTime::ZERO), Rank::Attempt, n));
+        // 10 more bits of the clock than an event looks ahead.
+        while let Some((now, payload)) = queue.pop_until(SimTime::from_nanos(1 << 28)) {
+            queue.push(ahead(now), Rank::Attempt, payload);
+        }
+        let buckets: usize = queue.buckets.iter().map(Vec::capacity).sum();
+        let capacity = buckets + queue.spare.capacity() + queue.bottom.capacity();
+        // The buckets within reach hold 1 + 1/2 + 1/4 + … of all, the spare one as many again, each up to twice.
+        assert!(capacity <= 6 * PENDING as usize, "{capacity}");
     }
 }

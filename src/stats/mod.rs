@@ -1,8 +1,10 @@
-//! Statistics over replicates: quantiles, intervals and modes.
+//! Statistics over replicates and over tasks: quantiles, intervals, modes and stores of latencies.
 
 pub mod histogram;
+pub mod modes;
 pub mod quantile;
 pub mod statistic;
 
 pub use histogram::LatencyStore;
-pub use statistic::{Mode, Statistic};
+pub use modes::Mode;
+pub use statistic::Statistic;

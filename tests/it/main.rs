@@ -1,0 +1,3 @@
+//! Integration tests: one binary, one file per subject.
+
+mod queue;
