@@ -5,6 +5,8 @@ pub mod observe;
 pub mod policy;
 pub mod provider;
 pub mod random;
+#[cfg(feature = "cli")]
+pub mod report;
 pub mod scenario;
 pub mod stats;
 pub mod traffic;
