@@ -171,3 +171,137 @@ fn stack(subject: &Subject<'_>, story: &Story<'_>) -> String {
         n => format!("{} stacked retry layers", spelled(n as f64)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::RunResult;
+    use crate::report::fixture::{self, put, scenario, set, statistic};
+    use crate::scenario::Scenario;
+
+    const REPORT: [&str; 4] = ["phases", "overload", "classes", "report"];
+    const LIVE_429: [&str; 5] = ["phases", "recovery", "classes", "live", "tasks_with_429_share"];
+
+    fn check(change: impl FnOnce(&mut Scenario, &mut RunResult), sentence: &str) {
+        let (mut scenario, mut result) = (scenario(), fixture::single());
+        change(&mut scenario, &mut result);
+        assert_eq!(finding(&Subject::new(&scenario, &result)), sentence);
+    }
+
+    fn at(key: &'static str) -> Vec<&'static str> {
+        [&REPORT[..], &[key]].concat()
+    }
+
+    /// A world in which 420 requests needed became 546, and nobody lost anything.
+    fn calm(result: &mut RunResult) {
+        for (key, value) in [("requests", 546.0), ("amplification", 1.3), ("failed", 0.0), ("failed_share", 0.0)] {
+            set(&mut result.figures, &at(key), value);
+        }
+        set(&mut result.figures, &LIVE_429, 0.0);
+        // The live class sent fewer requests than it needed, so the reports stay the cause.
+        set(&mut result.figures, &["phases", "overload", "classes", "live", "requests"], 1_318.0);
+    }
+
+    #[test]
+    fn the_published_run_says_who_paid() {
+        check(
+            |_, _| {},
+            "Three stacked retry layers turned 420 requests into 3,920; the recovery burst gave 23 % of live turns a 429.",
+        );
+    }
+
+    #[test]
+    fn a_calm_run_rode_out_its_window() {
+        check(
+            |_, result| calm(result),
+            "Three stacked retry layers rode out the overload: 1.30 requests per request needed, no report lost.",
+        );
+    }
+
+    #[test]
+    fn amplification_without_a_victim_says_so() {
+        check(
+            |_, result| {
+                calm(result);
+                set(&mut result.figures, &at("requests"), 1_260.0);
+                set(&mut result.figures, &at("amplification"), 3.0);
+            },
+            "Three stacked retry layers turned 420 requests into 1,260; no report was lost for it.",
+        );
+    }
+
+    #[test]
+    fn failures_are_named_where_no_live_turn_suffered() {
+        check(
+            |_, result| set(&mut result.figures, &LIVE_429, 0.0),
+            "Three stacked retry layers turned 420 requests into 3,920; 73 of 140 reports failed.",
+        );
+    }
+
+    #[test]
+    fn total_failure_comes_before_everything_else() {
+        check(
+            |_, result| set(&mut result.figures, &at("failed"), 140.0),
+            "Three stacked retry layers turned 420 requests into 3,920; every one of 140 reports failed.",
+        );
+    }
+
+    #[test]
+    fn a_run_that_ended_too_early_says_so() {
+        check(
+            |_, result| set(&mut result.figures, &["recovery", "total_s"], f64::NAN),
+            "Three stacked retry layers turned 420 requests into 3,920; the recovery burst gave 23 % of live turns a \
+             429, and it had not recovered when the run ended.",
+        );
+    }
+
+    #[test]
+    fn one_layer_is_not_a_stack() {
+        check(
+            |scenario, _| scenario.traffic[0].client = 1,
+            "One retry layer turned 420 requests into 3,920; the recovery burst gave 23 % of live turns a 429.",
+        );
+    }
+
+    #[test]
+    fn without_a_job_class_the_live_one_is_the_cause() {
+        check(
+            |scenario, result| {
+                scenario.traffic.remove(0);
+                result.timeline.classes.remove(0);
+                set(&mut result.figures, &LIVE_429, 0.0);
+            },
+            "One retry layer sent only 1.41 requests per request needed in the overload, but 12 of 1,318 live turns failed.",
+        );
+    }
+
+    #[test]
+    fn without_fault_windows_the_whole_run_is_told() {
+        check(
+            |scenario, result| {
+                scenario.provider.faults.clear();
+                set(&mut result.figures, &["classes", "live", "tasks_with_429_share"], 0.0);
+            },
+            "Without any fault window, three stacked retry layers turned 897 requests into 4,873; 77 of 299 reports failed.",
+        );
+    }
+
+    #[test]
+    fn replicates_speak_of_means_with_their_intervals() {
+        let (scenario, mut result) = (scenario(), fixture::replicated());
+        assert_eq!(
+            finding(&Subject::new(&scenario, &result)),
+            "Three stacked retry layers turn 420 requests into 3,913 [3,859, 3,959]; the recovery burst gives \
+             20 % [15, 24] of live turns a 429."
+        );
+        put(&mut result.figures, &LIVE_429, statistic(0.0, 0.0, 0.0));
+        let mut recovery = statistic(492.0, 360.0, 636.0);
+        recovery.n = 900;
+        put(&mut result.figures, &["recovery", "total_s"], recovery);
+        assert_eq!(
+            finding(&Subject::new(&scenario, &result)),
+            "Three stacked retry layers turn 420 requests into 3,913 [3,859, 3,959]; 79 [71, 88] of 140 reports fail, \
+             and 100 of 1,000 runs do not recover before they end."
+        );
+    }
+}

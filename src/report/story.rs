@@ -178,7 +178,8 @@ fn payer<'a>(subject: &Subject<'a>) -> Option<(&'a TrafficClass, Scope<'a>)> {
         scopes = vec![Scope::Whole];
     }
     // Without any 429, the phase after the first fault began is where one would be looked for.
-    let default = subject.phases().contains(&"recovery").then_some(Scope::Phase("recovery")).unwrap_or(scopes[0]);
+    let recovery = Scope::Phase("recovery");
+    let default = if scopes.contains(&recovery) { recovery } else { scopes[0] };
     let share = |class: &TrafficClass, scope| subject.value(scope, &class.name, &["tasks_with_429_share"]).unwrap_or(0.0);
     let live = || subject.scenario.traffic.iter().filter(|class| class.is_live());
     let mut best = (live().next()?, default);
