@@ -70,18 +70,18 @@ pub(super) struct RunArgs {
     ///
     /// Another seed is another day: other arrivals, sizes and faults. Variants of one scenario share them under one
     /// seed, so that two runs differ by their policies alone.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed, allow_negative_numbers = true)]
     pub(super) seed: u64,
     /// Run this many seeds and give each number with its spread
     ///
     /// Replicate 0 uses the seed itself, the others seeds mixed from it. Every number becomes a mean with its 5 % and
     /// 95 % quantiles.
-    #[arg(long, value_name = "N", value_parser = replicates)]
+    #[arg(long, value_name = "N", value_parser = replicates, allow_negative_numbers = true)]
     pub(super) replicates: Option<u64>,
     /// How many threads share the replicates [default: one for each core]
     ///
     /// The number changes the time that a run takes and nothing else.
-    #[arg(long, value_name = "N", value_parser = threads)]
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     pub(super) threads: Option<usize>,
     /// What standard output gets
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -166,11 +166,17 @@ impl Cli {
     }
 }
 
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("write a whole number from 0 to {}", u64::MAX))
+}
+
 fn replicates(text: &str) -> Result<u64, String> {
     let n: u64 = text.parse().map_err(|_| "write a whole number, such as 1000".to_owned())?;
     match n {
         0 => Err("must be at least 1; leave --replicates out for a single run".to_owned()),
-        n if n > MOST_REPLICATES => Err("must be at most 1000000; intervals of 1000 are narrow enough to read".to_owned()),
+        n if n > MOST_REPLICATES => {
+            Err("must be at most 1000000; intervals of 1000 are narrow enough to read".to_owned())
+        }
         n => Ok(n),
     }
 }
@@ -206,7 +212,7 @@ mod tests {
         assert!(none.contains("must be at least 1; leave --threads out"), "{none}");
         let many = refusal(&["retrycast", "run", "x.toml", "--threads", "99999"]);
         assert!(many.contains("at most 1024"), "{many}");
-        assert!(refusal(&["retrycast", "run", "x.toml", "--seed", "-1"]).contains("--seed"));
+        assert!(refusal(&["retrycast", "run", "x.toml", "--seed", "many"]).contains("--seed"));
     }
 
     #[test]

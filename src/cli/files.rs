@@ -111,7 +111,8 @@ fn refused(target: &Path, error: &io::Error) -> anyhow::Error {
 /// The folder's name for a run: what the scenario's and the variant's names allow in a path.
 pub(super) fn default_folder(scenario: &str, variant: &str, seed: u64) -> PathBuf {
     let safe = |name: &str| -> String {
-        let text: String = name.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
+        let text: String =
+            name.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
         text.trim_start_matches('.').chars().take(80).collect()
     };
     Path::new("outputs").join(format!("{}-{}-{seed}", safe(scenario), safe(variant)))
@@ -126,8 +127,10 @@ mod tests {
     }
 
     fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<String> =
-            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
         names.sort();
         names
     }
@@ -137,7 +140,10 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("a/b");
         for text in ["old", "new"] {
-            Folder::prepare(&path, &["x.json", "y.csv"]).unwrap().write(&[item("x.json", text), item("y.csv", text)]).unwrap();
+            Folder::prepare(&path, &["x.json", "y.csv"])
+                .unwrap()
+                .write(&[item("x.json", text), item("y.csv", text)])
+                .unwrap();
         }
         assert_eq!(names(&path), ["x.json", "y.csv"]);
         assert_eq!(fs::read_to_string(path.join("x.json")).unwrap(), "new");
@@ -191,6 +197,6 @@ mod tests {
     #[test]
     fn names_cannot_lead_out_of_the_folder() {
         assert_eq!(default_folder("storm", "before", 1), Path::new("outputs/storm-before-1"));
-        assert_eq!(default_folder("..", "../../etc", 7), Path::new("outputs/--..-..-etc-7"));
+        assert_eq!(default_folder("..", "../../etc", 7), Path::new("outputs/--..-etc-7"));
     }
 }

@@ -14,8 +14,7 @@ use crate::report::{Subject, csv, html, json, text};
 use crate::scenario::Scenario;
 
 /// The files of a run, in the order in which a person opens them.
-const NAMES: [&str; 6] =
-    ["report.html", "timeline.svg", "timeline.png", "summary.json", "phases.csv", "timeline.csv"];
+const NAMES: [&str; 6] = ["report.html", "timeline.svg", "timeline.png", "summary.json", "phases.csv", "timeline.csv"];
 
 /// Simulates a scenario and says what happened.
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
@@ -32,20 +31,21 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let Ok(result) = result else { return Ok(interrupted(args.quiet)) };
     let worst = engine::worst(&scenario);
     let subject = Subject { worst: &worst, ..Subject::new(&scenario, &result) };
-    if let (Some(mut folder), Some(path)) = (folder, &path) {
+    if let Some(mut folder) = folder {
         let items = items(&subject, &command(args))?;
         if interrupt.is_set() {
             return Ok(interrupted(args.quiet));
         }
         folder.write(&items)?;
-        if !args.quiet {
-            stream::say(&written(path));
-        }
     }
-    match args.format {
-        Format::Text => stream::print_coloured(&text::summary(&subject, stream::columns())),
-        Format::Json => stream::print(&json::text(&subject)),
+    let code = match args.format {
+        Format::Text => stream::print_coloured(&text::summary(&subject, stream::columns()))?,
+        Format::Json => stream::print(&json::text(&subject))?,
+    };
+    if let (Some(path), false) = (&path, args.quiet) {
+        stream::say(&written(path));
     }
+    Ok(code)
 }
 
 /// Where files go; nowhere for JSON on standard output without a folder.
@@ -60,7 +60,7 @@ fn folder(args: &RunArgs, scenario: &Scenario) -> Option<PathBuf> {
 fn items(subject: &Subject<'_>, command: &str) -> anyhow::Result<Vec<Item>> {
     let picture = engine::timeline(subject);
     let svg = Some(picture.svg.as_str()).filter(|svg| !svg.is_empty());
-    let page = html::page(subject, html::Extras { timeline_svg: svg, command });
+    let page = html::page(subject, html::Extras { timeline_svg: svg, timeline_dark_svg: None, command });
     let bytes = [
         page.into_bytes(),
         picture.svg.clone().into_bytes(),

@@ -40,7 +40,7 @@ impl Source {
         }
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+            let line = String::from_utf8_lossy(&error.as_bytes()[..at]).split('\n').count();
             anyhow!("`{shown}` is not UTF-8 text: line {line}, byte {at}\nhint: save it as UTF-8")
         })?;
         Ok(Source { path: path.to_owned(), text })

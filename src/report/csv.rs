@@ -35,7 +35,7 @@ pub fn phases(subject: &Subject<'_>) -> io::Result<Vec<u8>> {
         };
         writer.write_record(fixed.into_iter().chain(columns.iter().map(value)))?;
     }
-    writer.into_inner().map_err(|error| error.into_error())
+    writer.into_inner().map_err(::csv::IntoInnerError::into_error)
 }
 
 struct Row<'a> {
@@ -52,12 +52,11 @@ fn columns(rows: &[Row<'_>]) -> Vec<String> {
     for row in rows {
         let mut after = 0;
         for (name, _) in &row.cells {
-            match columns.iter().position(|column| column == name) {
-                Some(at) => after = at + 1,
-                None => {
-                    columns.insert(after, name.clone());
-                    after += 1;
-                }
+            if let Some(at) = columns.iter().position(|column| column == name) {
+                after = at + 1;
+            } else {
+                columns.insert(after, name.clone());
+                after += 1;
             }
         }
     }
@@ -112,9 +111,22 @@ pub fn timeline(subject: &Subject<'_>) -> io::Result<Vec<u8>> {
     let limits = &subject.scenario.provider.limits;
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     let fixed = [
-        "class", "from_s", "to_s", "arrivals", "tasks_with_429", "tasks_with_429_share", "failures", "calls",
-        "requests_of_calls", "requests_per_call", "sent_answered_200", "sent_answered_429",
-        "sent_answered_529_or_503", "sent_timed_out_or_dropped", "sent_answered_other", "queue_max",
+        "class",
+        "from_s",
+        "to_s",
+        "arrivals",
+        "tasks_with_429",
+        "tasks_with_429_share",
+        "failures",
+        "calls",
+        "requests_of_calls",
+        "requests_per_call",
+        "sent_answered_200",
+        "sent_answered_429",
+        "sent_answered_529_or_503",
+        "sent_timed_out_or_dropped",
+        "sent_answered_other",
+        "queue_max",
     ];
     let head = fixed.into_iter().map(str::to_owned);
     writer.write_record(head.chain(limits.iter().map(|limit| format!("limit_{}_lowest_share", limit.name))))?;
@@ -146,7 +158,7 @@ pub fn timeline(subject: &Subject<'_>) -> io::Result<Vec<u8>> {
             writer.write_record(row)?;
         }
     }
-    writer.into_inner().map_err(|error| error.into_error())
+    writer.into_inner().map_err(::csv::IntoInnerError::into_error)
 }
 
 /// The sum of a narrow series within each wide bin.

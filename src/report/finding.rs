@@ -21,13 +21,13 @@ pub fn finding(subject: &Subject<'_>) -> String {
     let Some(story) = Story::of(subject) else {
         return "Nothing arrived, so nothing was sent.".to_owned();
     };
-    if !(story.value(subject, &["offered"]).unwrap_or(0.0) > 0.0) {
+    if story.value(subject, &["offered"]).is_none_or(|offered| offered <= 0.0) {
         return format!("No {} arrived{}, so nothing was sent.", tasks(story.cause), during(&story));
     }
     let amplification = story.value(subject, &["amplification"]).unwrap_or(1.0);
     let effects = effects(subject, &story);
     let sentence = if amplification >= AMPLIFIED {
-        format!("{}; {}", multiplied(subject, &story), or_spared(effects, &story))
+        format!("{}; {}", multiplied(subject, &story), or_spared(&effects, &story))
     } else {
         endured(subject, &story, &effects)
     };
@@ -54,7 +54,13 @@ fn endured(subject: &Subject<'_>, story: &Story<'_>, effects: &[String]) -> Stri
     };
     let stack = stack(subject, story);
     if effects.is_empty() {
-        let rode = if !subject.is_replicated() { "rode out" } else if layers(subject, story) == 1 { "rides out" } else { "ride out" };
+        let rode = if !subject.is_replicated() {
+            "rode out"
+        } else if layers(subject, story) == 1 {
+            "rides out"
+        } else {
+            "ride out"
+        };
         let lost = if story.cause.is_live() {
             format!("no {} failed or met a 429", super::words::task(story.cause))
         } else {
@@ -62,7 +68,13 @@ fn endured(subject: &Subject<'_>, story: &Story<'_>, effects: &[String]) -> Stri
         };
         return format!("{stack} {rode} {place}: {needed}, {lost}");
     }
-    let spent = if !subject.is_replicated() { "sent" } else if layers(subject, story) == 1 { "sends" } else { "send" };
+    let spent = if !subject.is_replicated() {
+        "sent"
+    } else if layers(subject, story) == 1 {
+        "sends"
+    } else {
+        "send"
+    };
     format!("{stack} {spent} only {needed} in {place}, but {}", effects.join(", and "))
 }
 
@@ -73,17 +85,16 @@ fn effects(subject: &Subject<'_>, story: &Story<'_>) -> Vec<String> {
     let late = not_recovered(subject);
     let total = failed.as_ref().is_some_and(|(_, share)| *share >= ALL);
     let mut out = Vec::new();
-    match (failed, live) {
-        (Some((text, _)), _) if total => out.push(text),
-        (_, Some(text)) => out.push(text),
-        (Some((text, _)), None) => out.push(text),
-        (None, None) => {}
-    }
+    out.extend(match (failed, live) {
+        (Some((text, _)), _) if total => Some(text),
+        (_, Some(text)) => Some(text),
+        (failed, None) => failed.map(|(text, _)| text),
+    });
     out.extend(late);
     out
 }
 
-fn or_spared(effects: Vec<String>, story: &Story<'_>) -> String {
+fn or_spared(effects: &[String], story: &Story<'_>) -> String {
     if effects.is_empty() {
         format!("no {} was lost for it", super::words::task(story.cause))
     } else {
@@ -145,7 +156,11 @@ fn not_recovered(subject: &Subject<'_>) -> Option<String> {
             let recovered = statistic.as_ref().map_or(0, |statistic| statistic.n);
             let never = all.saturating_sub(recovered);
             (never as f64 >= NOTABLE * all as f64 && never > 0).then(|| {
-                format!("{} of {} runs do not recover before they end", Unit::Count.bare(never as f64), Unit::Count.bare(all as f64))
+                format!(
+                    "{} of {} runs do not recover before they end",
+                    Unit::Count.bare(never as f64),
+                    Unit::Count.bare(all as f64)
+                )
             })
         }
         (Figure::One(_), _) | (Figure::Many { .. }, None) => None,

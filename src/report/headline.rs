@@ -6,7 +6,7 @@ use crate::metrics::Tree;
 
 use super::quantity::{TimeUnit, Unit};
 use super::story::{Scope, Story, Subject};
-use super::words::{counted, readable, task, tasks};
+use super::words::{readable, task, tasks};
 
 /// One headline number.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ pub fn headlines<'a>(subject: &Subject<'a>, story: &Story<'a>) -> Vec<Headline<'
     let offered = story.value(subject, &["offered"]).unwrap_or(0.0);
     out.push(line(
         format!("failed {}, of {}", tasks(story.cause), Unit::Count.bare(offered)),
-        format!("of {}, {place}", counted(offered.round(), story.cause)),
+        delivered(subject, story, &place),
         story.scope.path(cause, &["failed"]),
         Unit::Count,
         Tint::Failed,
@@ -117,6 +117,12 @@ pub fn place(scope: Scope<'_>) -> String {
         Scope::Whole => "whole run".to_owned(),
         Scope::Phase(phase) => readable(phase),
     }
+}
+
+/// What became of the others.
+fn delivered(subject: &Subject<'_>, story: &Story<'_>, place: &str) -> String {
+    let fate = |key: &str| format!("{} {key}", Unit::Count.brief(story.figure(subject, &[key])));
+    format!("{}, {}, {place}", fate("delivered"), fate("unfinished"))
 }
 
 fn multiplied(subject: &Subject<'_>, story: &Story<'_>) -> String {

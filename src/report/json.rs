@@ -187,8 +187,22 @@ mod tests {
     }
 
     const HEAD: [&str; 16] = [
-        "format", "scenario", "title", "variant", "seed", "replicates", "digest", "world_digest", "horizon_s",
-        "origin_s", "counting", "classes", "phases", "recovery", "limits", "guards",
+        "format",
+        "scenario",
+        "title",
+        "variant",
+        "seed",
+        "replicates",
+        "digest",
+        "world_digest",
+        "horizon_s",
+        "origin_s",
+        "counting",
+        "classes",
+        "phases",
+        "recovery",
+        "limits",
+        "guards",
     ];
 
     #[test]

@@ -45,7 +45,8 @@ fn rows(subject: &Subject<'_>, phases: &[&str], class: &TrafficClass) -> Vec<Row
     let cells = |keys: &[&str]| -> Vec<String> {
         phases.iter().map(|phase| Unit::Count.brief(subject.of(Scope::Phase(phase), &class.name, keys))).collect()
     };
-    let main = |label: String, keys: &[&str]| Row { label, word: None, tint: Tint::Plain, part: false, cells: cells(keys) };
+    let main =
+        |label: String, keys: &[&str]| Row { label, word: None, tint: Tint::Plain, part: false, cells: cells(keys) };
     let mut rows = Vec::new();
     if !class.is_live() {
         rows.push(main(format!("{} arrived", tasks(class)), &["offered"]));

@@ -235,8 +235,7 @@ mod tests {
     }
 
     fn many(mean: f64, p5: f64, p95: f64, modes: Vec<Mode>) -> Figure {
-        let statistic =
-            Statistic { mean, sd: None, p5, p50: mean, p95, min: p5, max: p95, ci95: None, n: 9, modes };
+        let statistic = Statistic { mean, sd: None, p5, p50: mean, p95, min: p5, max: p95, ci95: None, n: 9, modes };
         Figure::Many { statistic: Some(statistic), whole: true }
     }
 

@@ -44,11 +44,30 @@ pub fn summary() -> Value {
 
 /// The keys of a class that are plain leaves.
 const CLASS_LEAVES: [&str; 24] = [
-    "offered", "delivered", "failed", "abandoned", "unfinished", "failed_share", "not_delivered_share", "runs",
-    "calls", "requests", "steps_offered", "amplification", "amplification_by_task", "requests_per_call",
-    "requests_per_call_peak", "max_requests_per_task", "max_requests_per_failed_task", "tasks_with_429",
-    "tasks_with_429_share", "requests_429_share", "tasks_with_overload", "tasks_with_overload_share",
-    "short_circuited", "suppressed",
+    "offered",
+    "delivered",
+    "failed",
+    "abandoned",
+    "unfinished",
+    "failed_share",
+    "not_delivered_share",
+    "runs",
+    "calls",
+    "requests",
+    "steps_offered",
+    "amplification",
+    "amplification_by_task",
+    "requests_per_call",
+    "requests_per_call_peak",
+    "max_requests_per_task",
+    "max_requests_per_failed_task",
+    "tasks_with_429",
+    "tasks_with_429_share",
+    "requests_429_share",
+    "tasks_with_overload",
+    "tasks_with_overload_share",
+    "short_circuited",
+    "suppressed",
 ];
 
 fn definitions() -> Value {

@@ -70,7 +70,13 @@ impl<'a> Subject<'a> {
 
     /// The names of the phases, in order.
     pub fn phases(&self) -> Vec<&'a str> {
-        self.result.figures.at(&["phases"]).map_or(&[][..], Tree::branches).iter().map(|(name, _)| name.as_str()).collect()
+        self.result
+            .figures
+            .at(&["phases"])
+            .map_or(&[][..], Tree::branches)
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect()
     }
 
     /// When a phase begins and ends, in seconds since the run began.
@@ -146,8 +152,13 @@ impl<'a> Story<'a> {
 /// The phases of the fault windows, where the figures have them; else the whole run.
 fn window_scopes<'a>(subject: &Subject<'a>) -> Vec<Scope<'a>> {
     let phases = subject.phases();
-    let mut scopes: Vec<Scope<'a>> =
-        subject.windows().into_iter().map(|(name, _)| name).filter(|name| phases.contains(name)).map(Scope::Phase).collect();
+    let mut scopes: Vec<Scope<'a>> = subject
+        .windows()
+        .into_iter()
+        .map(|(name, _)| name)
+        .filter(|name| phases.contains(name))
+        .map(Scope::Phase)
+        .collect();
     if scopes.is_empty() {
         scopes.push(Scope::Whole);
     }
@@ -162,7 +173,8 @@ fn loudest<'a>(subject: &Subject<'a>, scopes: &[Scope<'a>]) -> Option<(usize, Sc
         for scope in scopes {
             let value = |key| subject.value(*scope, &class.name, &[key]).unwrap_or(0.0);
             let excess = (value("requests") - value("steps_offered")).max(0.0);
-            let better = best.is_none_or(|(most, live, ..)| excess > most || (excess == most && live && !class.is_live()));
+            let better =
+                best.is_none_or(|(most, live, ..)| excess > most || (excess == most && live && !class.is_live()));
             if better {
                 best = Some((excess, class.is_live(), index, *scope));
             }
@@ -180,7 +192,8 @@ fn payer<'a>(subject: &Subject<'a>) -> Option<(&'a TrafficClass, Scope<'a>)> {
     // Without any 429, the phase after the first fault began is where one would be looked for.
     let recovery = Scope::Phase("recovery");
     let default = if scopes.contains(&recovery) { recovery } else { scopes[0] };
-    let share = |class: &TrafficClass, scope| subject.value(scope, &class.name, &["tasks_with_429_share"]).unwrap_or(0.0);
+    let share =
+        |class: &TrafficClass, scope| subject.value(scope, &class.name, &["tasks_with_429_share"]).unwrap_or(0.0);
     let live = || subject.scenario.traffic.iter().filter(|class| class.is_live());
     let mut best = (live().next()?, default);
     for class in live() {

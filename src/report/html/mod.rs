@@ -17,6 +17,8 @@ const STYLE: &str = include_str!("page.css");
 pub struct Extras<'a> {
     /// The timeline as an inline SVG; left out where there is none.
     pub timeline_svg: Option<&'a str>,
+    /// The same for a dark page; without it the light one stands on a white ground.
+    pub timeline_dark_svg: Option<&'a str>,
     /// The command that prints the page again.
     pub command: &'a str,
 }
@@ -28,7 +30,7 @@ pub fn page(subject: &Subject<'_>, extras: Extras<'_>) -> String {
     body.push_str(&head(subject, &finding));
     if let Some(story) = Story::of(subject) {
         body.push_str(&sections::numbers(subject, &story));
-        body.push_str(&sections::timeline(extras.timeline_svg, &finding));
+        body.push_str(&sections::timeline(extras, &finding));
         body.push_str(&sections::phases(subject));
         body.push_str(&sections::factors(subject, &story));
     }
@@ -85,14 +87,14 @@ mod tests {
         let (scenario, worst) = (fixture::scenario(), fixture::worst());
         let subject = Subject { worst: &worst, ..Subject::new(&scenario, result) };
         let svg = "<svg viewBox=\"0 0 1600 900\"><rect width=\"1600\" height=\"900\" fill=\"#fff\"/></svg>";
-        let page = page(
+        page(
             &subject,
-            Extras { timeline_svg: Some(svg), command: "retrycast run scenarios/report_storm.toml --seed 1" },
-        );
-        if let Ok(folder) = std::env::var("RETRYCAST_SHOW") {
-            std::fs::write(format!("{folder}/{}.html", result.replicates.unwrap_or(0)), &page).unwrap();
-        }
-        page
+            Extras {
+                timeline_svg: Some(svg),
+                timeline_dark_svg: None,
+                command: "retrycast run scenarios/report_storm.toml --seed 1",
+            },
+        )
     }
 
     #[test]
@@ -125,7 +127,10 @@ mod tests {
         scenario.title = "<b>&\"storm\"".into();
         scenario.traffic[0].name = "<i>".into();
         let result = fixture::single();
-        let page = page(&Subject::new(&scenario, &result), Extras { timeline_svg: None, command: "<x>" });
+        let page = page(
+            &Subject::new(&scenario, &result),
+            Extras { timeline_svg: None, timeline_dark_svg: None, command: "<x>" },
+        );
         assert!(page.contains("&lt;b&gt;&amp;&quot;storm&quot;"));
         assert!(!page.contains("<i>") && !page.contains("<x>"));
     }

@@ -11,13 +11,14 @@ use crate::report::story::{Scope, Story, Subject};
 use crate::report::warning::warnings;
 use crate::report::words::{capitalised, readable, task};
 
-use super::escaped;
 use super::strip::strip;
+use super::{Extras, escaped};
 
 /// Six numbers, each with what it is counted over and how sure it is.
 pub(super) fn numbers(subject: &Subject<'_>, story: &Story<'_>) -> String {
     let headlines = headlines(subject, story);
-    let cards: String = headlines.iter().map(card).collect();
+    let cards: Vec<String> = headlines.iter().map(card).collect();
+    let cards = cards.concat();
     let key = match (subject.is_replicated(), headlines.iter().any(|headline| headline.first.is_some())) {
         (false, _) => "one run is one draw: no intervals".to_owned(),
         (true, false) => "bar: 5 to 95 % of the replicates · tick: mean".to_owned(),
@@ -69,15 +70,23 @@ const fn class(tint: Tint) -> &'static str {
 }
 
 /// The timeline; its numbers stand in the table below and in `timeline.csv`.
-pub(super) fn timeline(svg: Option<&str>, finding: &str) -> String {
-    let Some(svg) = svg else { return String::new() };
-    // An XML declaration has no place inside a page.
-    let svg = svg.find("<svg").map_or(svg, |at| &svg[at..]);
+pub(super) fn timeline(extras: Extras<'_>, finding: &str) -> String {
+    let Some(light) = extras.timeline_svg else { return String::new() };
+    let figure = |class: &str, svg: &str| {
+        // An XML declaration has no place inside a page.
+        let svg = svg.find("<svg").map_or(svg, |at| &svg[at..]);
+        format!(
+            "<figure class=\"picture {class}\" role=\"img\" tabindex=\"0\" aria-label=\"Timeline. {}\">\n{svg}\n</figure>\n",
+            escaped(finding)
+        )
+    };
+    let figures = match extras.timeline_dark_svg {
+        Some(dark) => figure("on-light", light) + &figure("on-dark", dark),
+        None => figure("on-both", light),
+    };
     format!(
-        "<section>\n<h2>What happened when</h2>\n<figure class=\"picture\" role=\"img\" tabindex=\"0\" \
-         aria-label=\"Timeline. {}\">\n{svg}\n</figure>\n\
+        "<section>\n<h2>What happened when</h2>\n{figures}\
          <p class=\"foot\">The numbers of this picture are in <code>timeline.csv</code> beside this page.</p>\n</section>\n",
-        escaped(finding)
     )
 }
 
@@ -87,25 +96,28 @@ pub(super) fn phases(subject: &Subject<'_>) -> String {
     if table.columns.is_empty() {
         return String::new();
     }
-    let head: String = table
+    let head: Vec<String> = table
         .columns
         .iter()
         .map(|(name, span)| format!("<th scope=\"col\">{}<br><span>{}</span></th>", escaped(name), escaped(span)))
         .collect();
-    let rows: String = table
+    let head = head.concat();
+    let rows: Vec<String> = table
         .rows
         .iter()
         .map(|row| {
-            let cells: String = row
+            let cells: Vec<String> = row
                 .cells
                 .iter()
                 .zip(&table.columns)
                 .map(|(cell, (name, _))| format!("<td data-phase=\"{}\">{}</td>", escaped(name), escaped(cell)))
                 .collect();
+            let cells = cells.concat();
             let part = if row.part { " class=\"part\"" } else { "" };
             format!("<tr{part}><th scope=\"row\">{}</th>{cells}</tr>\n", label(row))
         })
         .collect();
+    let rows = rows.concat();
     let caption = if subject.is_replicated() { "Means over the replicates." } else { "One run." };
     format!(
         "<section>\n<h2>By phase</h2>\n<table class=\"phases\">\n<caption>{caption}</caption>\n\
@@ -135,7 +147,7 @@ pub(super) fn factors(subject: &Subject<'_>, story: &Story<'_>) -> String {
     let client = subject.scenario.client_of(story.cause);
     let queue = client.queue().and_then(|_| client.elements().last()).map(|element| element.name.as_str());
     let number = |n: Option<u64>| n.map_or_else(|| "no limit".to_owned(), |n| count(n as f64));
-    let rows: String = branches
+    let rows: Vec<String> = branches
         .iter()
         .map(|(key, branch)| {
             let Tree::Leaf(figure) = branch else { return String::new() };
@@ -151,6 +163,7 @@ pub(super) fn factors(subject: &Subject<'_>, story: &Story<'_>) -> String {
             )
         })
         .collect();
+    let rows = rows.concat();
     let at_worst = worst.map_or_else(String::new, |worst| {
         format!(
             " By design one step can cost {} requests, one {} {}.",
@@ -190,7 +203,10 @@ fn meaning(key: &str) -> &'static str {
 /// How sure the numbers are, and how they were counted.
 pub(super) fn certainty(subject: &Subject<'_>) -> String {
     let sure = match subject.result.replicates {
-        None => "This is one run, one draw of many. Add <code>--replicates 1000</code> to see how far the numbers vary.".to_owned(),
+        None => {
+            "This is one run, one draw of many. Add <code>--replicates 1000</code> to see how far the numbers vary."
+                .to_owned()
+        }
         Some(n) => format!(
             "Means over {} runs with seeds made from seed {}; brackets and bars span the 5 % and 95 % quantiles of the runs. \
              They say how far chance moves a number, not whether the model is right.",
@@ -198,10 +214,14 @@ pub(super) fn certainty(subject: &Subject<'_>) -> String {
             subject.result.seed.0
         ),
     };
-    let seen: String =
-        warnings(subject).iter().map(|warning| format!("<p class=\"warning\">{}</p>\n", escaped(&warning.sentence()))).collect();
-    let counted: String =
+    let seen: Vec<String> = warnings(subject)
+        .iter()
+        .map(|warning| format!("<p class=\"warning\">{}</p>\n", escaped(&warning.sentence())))
+        .collect();
+    let seen = seen.concat();
+    let counted: Vec<String> =
         counting::SENTENCES.iter().map(|sentence| format!("<li>{}.</li>\n", escaped(&capitalised(sentence)))).collect();
+    let counted = counted.concat();
     format!(
         "<section>\n<h2>How sure is this?</h2>\n{seen}<p>{sure}</p>\n<h2>How it was counted</h2>\n<ul>\n{counted}</ul>\n</section>\n"
     )

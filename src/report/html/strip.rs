@@ -16,9 +16,11 @@ pub(super) fn strip(figure: Option<&Figure>, first: Option<f64>, unit: Unit) -> 
         format!("<path class=\"tick\" d=\"M{mean:.1} 2V16\"/>")
     } else {
         // A tick at the mean would stand where no run is.
-        s.modes.iter().map(|mode| format!("<path class=\"tick\" d=\"M{:.1} 2V16\"/>", at(mode.mean))).collect()
+        let ticks = s.modes.iter().map(|mode| format!("<path class=\"tick\" d=\"M{:.1} 2V16\"/>", at(mode.mean)));
+        ticks.collect::<Vec<_>>().concat()
     };
-    let dot = first.map_or_else(String::new, |value| format!("<circle class=\"dot\" cx=\"{:.1}\" cy=\"9\" r=\"4\"/>", at(value)));
+    let dot = first
+        .map_or_else(String::new, |value| format!("<circle class=\"dot\" cx=\"{:.1}\" cy=\"9\" r=\"4\"/>", at(value)));
     format!(
         "<svg class=\"strip\" viewBox=\"0 0 200 18\" role=\"img\" aria-label=\"5 % {}, mean {}, 95 % {}\">\
          <path class=\"scale\" d=\"M6 9H194\"/>\

@@ -16,7 +16,7 @@ struct Factor {
 }
 
 /// Writes the layers of the class that causes the storm; nothing where its figures have no factors.
-pub fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
+pub(super) fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
     let worst = subject.worst.iter().find(|worst| worst.class == story.cause.name);
     let factors = factors(subject, story, worst);
     if factors.is_empty() {
@@ -24,7 +24,8 @@ pub fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
     }
     page.blank();
     let product = story.value(subject, &["amplification_by_task"]);
-    let equals = product.map_or_else(String::new, |product| format!("= {}, to their end", Unit::Ratio.bare(product)));
+    let equals =
+        product.map_or_else(String::new, |product| format!("= {} per step, to the end", Unit::Ratio.bare(product)));
     let worst_line = worst.map(|worst| at_worst(worst, story));
     let measured = Measured { label: place(story.scope), is_mean: subject.is_replicated() };
     if !page.is_narrow() && across(page, &factors, worst_line.as_deref(), &measured, &equals) {

@@ -21,7 +21,7 @@ struct Layout {
 }
 
 /// Writes a line for each headline number.
-pub fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
+pub(super) fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
     let headlines = headlines(subject, story);
     let n = subject.result.replicates.unwrap_or(0);
     let has_first = headlines.iter().any(|headline| headline.first.is_some());
@@ -130,7 +130,7 @@ fn end(unit: Unit, value: f64) -> String {
         Unit::Share => value * 100.0,
         Unit::Time(time) => value / time.seconds(),
     };
-    if value.fract().abs() < 1e-9 { count(value) } else { format!("{:.2}", value).trim_end_matches('0').to_owned() }
+    if value.fract().abs() < 1e-9 { count(value) } else { format!("{value:.2}").trim_end_matches('0').to_owned() }
 }
 
 /// Round ends around the values, a share's within 0 to 100 %.
@@ -172,7 +172,10 @@ mod tests {
 
     #[test]
     fn a_strip_has_round_ends_and_holds_its_bracket() {
-        assert_eq!(strip(&of(9.32, 9.19, 9.43), Some(9.33), Unit::Ratio, 20).unwrap(), "  9.1 ···├────┼●───┤······ 9.6");
+        assert_eq!(
+            strip(&of(9.32, 9.19, 9.43), Some(9.33), Unit::Ratio, 20).unwrap(),
+            "  9.1 ···├────┼●───┤······ 9.6"
+        );
         assert_eq!(strip(&of(0.2, 0.15, 0.24), None, Unit::Share, 20).unwrap(), "   10 ·····├────●──┤······ 30");
     }
 

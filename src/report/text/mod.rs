@@ -74,9 +74,6 @@ mod tests {
     fn printed(scenario: &Scenario, result: &RunResult, worst: &[WorstCase], columns: usize) -> String {
         let subject = Subject { worst, ..Subject::new(scenario, result) };
         let text = summary(&subject, columns);
-        if let Ok(folder) = std::env::var("RETRYCAST_SHOW") {
-            std::fs::write(format!("{folder}/{}-{columns}.ansi", result.replicates.unwrap_or(0)), &text).unwrap();
-        }
         anstream::adapter::strip_str(&text).to_string()
     }
 
@@ -109,6 +106,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_result_without_figures_prints_what_it_has() {
+        let (scenario, mut result) = (fixture::scenario(), fixture::single());
+        result.figures = crate::metrics::Tree::Table(Vec::new());
+        let text = printed(&scenario, &result, &[], 80);
+        assert!(text.contains("digest 9372f5b103e37352"), "{text}");
+        result.timeline = crate::observe::Timeline { bins: 0, wides: 0, ..result.timeline };
+        assert!(!printed(&scenario, &result, &[], 80).contains("requests /s"));
     }
 
     #[test]

@@ -94,22 +94,22 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// How many columns a text takes, colour codes left out.
-pub fn width(text: &str) -> usize {
+pub(super) fn width(text: &str) -> usize {
     anstream::adapter::strip_str(text).map(|part| part.chars().count()).sum()
 }
 
 /// The text with blanks behind it up to this width.
-pub fn left(text: &str, columns: usize) -> String {
+pub(super) fn left(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
 /// The text with blanks before it up to this width.
-pub fn right(text: &str, columns: usize) -> String {
+pub(super) fn right(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
 /// The text in the colour of what it says.
-pub fn painted(text: &str, tint: Tint) -> String {
+pub(super) fn painted(text: &str, tint: Tint) -> String {
     let style = match tint {
         Tint::Plain => return text.to_owned(),
         Tint::Throttled => Style::new().fg_color(Some(AnsiColor::Red.into())),
@@ -120,18 +120,22 @@ pub fn painted(text: &str, tint: Tint) -> String {
 }
 
 /// Running text whose words "429", "529" and "failed" have their colour.
-pub fn tinted(text: &str) -> String {
-    let paint = |word: &str| {
+pub(super) fn tinted(text: &str) -> String {
+    let mut before = "";
+    let mut out: Vec<String> = Vec::new();
+    for word in text.split(' ') {
         let core = word.trim_matches([',', ';', '.', ':', ')']);
-        let tint = match core {
-            "429" => Tint::Throttled,
-            "529" | "503" => Tint::Overloaded,
-            "failed" => Tint::Failed,
-            _ => return word.to_owned(),
+        // "a 429" is a status; "429 requests" is a number like any other.
+        let tint = match (before, core) {
+            ("a", "429") => Tint::Throttled,
+            ("a", "529" | "503") => Tint::Overloaded,
+            (_, "failed") => Tint::Failed,
+            _ => Tint::Plain,
         };
-        word.replacen(core, &painted(core, tint), 1)
-    };
-    text.split(' ').map(paint).collect::<Vec<_>>().join(" ")
+        out.push(word.replacen(core, &painted(core, tint), 1));
+        before = word;
+    }
+    out.join(" ")
 }
 
 #[cfg(test)]
@@ -148,7 +152,7 @@ mod tests {
 
     #[test]
     fn only_the_words_themselves_take_colour() {
-        assert_eq!(tinted("4,429 requests"), "4,429 requests");
+        assert_eq!(tinted("turned 429 requests into 4,429"), "turned 429 requests into 4,429");
         assert_ne!(tinted("a 429."), "a 429.");
         assert_eq!(width(&tinted("a 429.")), 6);
     }

@@ -41,7 +41,7 @@ struct Spark {
 }
 
 /// Writes the sparklines with their ruler.
-pub fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
+pub(super) fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
     let timeline = &subject.result.timeline;
     if timeline.wides == 0 || timeline.bins == 0 || timeline.wide.is_zero() {
         return;
@@ -117,7 +117,11 @@ fn ruler(subject: &Subject<'_>, view: &View) -> String {
         if to > from {
             let minutes = Unit::Time(crate::report::quantity::TimeUnit::of(window.length().as_secs_f64()));
             let length = minutes.full(window.length().as_secs_f64());
-            put(from, &bracket(&[format!(" {} {length} ", readable(name)), format!(" {} ", readable(name))], to - from), to);
+            put(
+                from,
+                &bracket(&[format!(" {} {length} ", readable(name)), format!(" {} ", readable(name))], to - from),
+                to,
+            );
         }
     }
     if let Some((from, to)) = subject.phase_span("recovery") {
@@ -187,15 +191,24 @@ fn sparks(subject: &Subject<'_>, story: &Story<'_>, view: &View) -> Vec<Spark> {
     let timeline = &subject.result.timeline;
     let mut out = Vec::new();
     let Some(cause) = timeline.classes.get(story.cause_index) else { return out };
-    let sent: Vec<f64> =
-        (0..timeline.bins).map(|i| cause.answers.iter().filter_map(|kind| kind.get(i)).map(|n| f64::from(*n)).sum()).collect();
-    let rate = gathered(timeline, view, &sent, |bins| bins.iter().sum::<f64>() / (bins.len() as f64 * timeline.bin.as_secs_f64()));
+    let sent: Vec<f64> = (0..timeline.bins)
+        .map(|i| cause.answers.iter().filter_map(|kind| kind.get(i)).map(|n| f64::from(*n)).sum())
+        .collect();
+    let rate = gathered(timeline, view, &sent, |bins| {
+        bins.iter().sum::<f64>() / (bins.len() as f64 * timeline.bin.as_secs_f64())
+    });
     let per_minute = top(&rate) < 0.95;
     let (scale, unit) = if per_minute { (60.0, "min") } else { (1.0, "s") };
     let rate: Vec<Option<f64>> = rate.iter().map(|value| value.map(|value| value * scale)).collect();
     let most = top(&rate);
     let end = if most < 9.95 { format!("{most:.1}") } else { Unit::Count.bare(most) };
-    out.push(Spark { label: format!("{} requests /{unit}", readable(&story.cause.name)), values: rate, top: most, end, tint: Tint::Plain });
+    out.push(Spark {
+        label: format!("{} requests /{unit}", readable(&story.cause.name)),
+        values: rate,
+        top: most,
+        end,
+        tint: Tint::Plain,
+    });
     let live = subject.scenario.traffic.iter().zip(&timeline.classes).filter(|(class, _)| class.is_live());
     for (class, series) in live.take(2) {
         let values: Vec<Option<f64>> = (0..view.columns)
@@ -207,23 +220,45 @@ fn sparks(subject: &Subject<'_>, story: &Story<'_>, view: &View) -> Vec<Spark> {
             })
             .collect();
         let most = top(&values);
-        out.push(Spark { label: format!("{} with a 429", tasks(class)), values, top: most, end: Unit::Share.full(most), tint: Tint::Throttled });
+        out.push(Spark {
+            label: format!("{} with a 429", tasks(class)),
+            values,
+            top: most,
+            end: Unit::Share.full(most),
+            tint: Tint::Throttled,
+        });
     }
     for (limit, shares) in subject.scenario.provider.limits.iter().zip(&timeline.limits).take(2) {
         let shares: Vec<f64> = shares.iter().map(|share| f64::from(*share)).collect();
         let values = gathered(timeline, view, &shares, |bins| bins.iter().copied().fold(1.0, f64::min));
-        out.push(Spark { label: format!("limit `{}` left", limit.name), end: Unit::Share.full(top(&values)), values, top: 1.0, tint: Tint::Plain });
+        out.push(Spark {
+            label: format!("limit `{}` left", limit.name),
+            end: Unit::Share.full(top(&values)),
+            values,
+            top: 1.0,
+            tint: Tint::Plain,
+        });
     }
     if !story.cause.is_live() {
         let queue: Vec<f64> = cause.queue.iter().map(|n| f64::from(*n)).collect();
         let values = gathered(timeline, view, &queue, |bins| bins.iter().copied().fold(0.0, f64::max));
         let most = top(&values);
-        out.push(Spark { label: format!("{} in the queue", tasks(story.cause)), values, top: most, end: Unit::Count.bare(most), tint: Tint::Plain });
+        out.push(Spark {
+            label: format!("{} in the queue", tasks(story.cause)),
+            values,
+            top: most,
+            end: Unit::Count.bare(most),
+            tint: Tint::Plain,
+        });
         let waiting = [WorkerActivity::WaitingRetry, WorkerActivity::WaitingLimiter];
         let asleep: Vec<f64> = (0..timeline.bins)
-            .map(|i| waiting.iter().filter_map(|kind| cause.workers[*kind as usize].get(i)).map(|s| f64::from(*s)).sum())
+            .map(|i| {
+                waiting.iter().filter_map(|kind| cause.workers[*kind as usize].get(i)).map(|s| f64::from(*s)).sum()
+            })
             .collect();
-        let values = gathered(timeline, view, &asleep, |bins| bins.iter().sum::<f64>() / (bins.len() as f64 * timeline.bin.as_secs_f64()));
+        let values = gathered(timeline, view, &asleep, |bins| {
+            bins.iter().sum::<f64>() / (bins.len() as f64 * timeline.bin.as_secs_f64())
+        });
         let most = top(&values);
         let workers = story.cause.workers();
         out.push(Spark {

@@ -9,24 +9,24 @@ use super::page::{Page, left, painted, right, width};
 const GAP: usize = 2;
 
 /// Writes the table by phase; nothing where there are no phases.
-pub fn write(page: &mut Page, subject: &Subject<'_>) {
+pub(super) fn write(page: &mut Page, subject: &Subject<'_>) {
     let table = phase_table(subject);
     if table.columns.is_empty() || table.rows.is_empty() {
         return;
     }
     let label = table.rows.iter().map(|row| width(&label(row))).max().unwrap_or(0) + 2;
-    let widths: Vec<usize> = (0..table.columns.len()).map(|at| column_width(&table, at, page.width() - label)).collect();
-    let mut from = 0;
-    while from < widths.len() {
-        let mut to = from;
-        let mut used = label;
-        while to < widths.len() && (to == from || used + widths[to] <= page.width()) {
-            used += widths[to];
-            to += 1;
-        }
+    let widths: Vec<usize> =
+        (0..table.columns.len()).map(|at| column_width(&table, at, page.width() - label)).collect();
+    let fits = |at: usize, columns: usize| {
+        let end = (at + columns).min(widths.len());
+        columns == 1 || label + widths[at..end].iter().sum::<usize>() <= page.width()
+    };
+    // As many side by side as fit everywhere, then as even as possible: three and one reads worse than two and two.
+    let most = (1..=widths.len()).rev().find(|n| (0..widths.len()).step_by(*n).all(|at| fits(at, *n))).unwrap_or(1);
+    let even = widths.len().div_ceil(widths.len().div_ceil(most));
+    for from in (0..widths.len()).step_by(even) {
         page.blank();
-        block(page, subject, &table, from..to, label, &widths);
-        from = to;
+        block(page, subject, &table, from..(from + even).min(widths.len()), label, &widths);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::report::words::{readable, tasks};
 use super::page::{Page, left, tinted};
 
 /// Writes fates, latency and recovery of the class that causes the storm.
-pub fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
+pub(super) fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
     page.blank();
     let name = tasks(story.cause);
     let label = name.chars().count().max("recovery".len()).min(20);
