@@ -29,6 +29,9 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         engine::run(&scenario, Seed(args.seed), args.replicates, args.threads, interrupt.flag(), &at)
     };
     let Ok(result) = result else { return Ok(interrupted(args.quiet)) };
+    if interrupt.is_set() {
+        return Ok(interrupted(args.quiet));
+    }
     let worst = engine::worst(&scenario);
     let subject = Subject { worst: &worst, ..Subject::new(&scenario, &result) };
     if let Some(mut folder) = folder {
@@ -131,5 +134,17 @@ mod tests {
         assert_eq!(out.as_deref(), Some(Path::new("o")));
         let text = folder(&args(&["a.toml", "--seed", "7"]), &scenario);
         assert_eq!(text.as_deref(), Some(Path::new("outputs/report_storm-before-7")));
+    }
+
+    #[test]
+    fn equal_runs_write_equal_bytes_whatever_the_folder_and_threads() {
+        let (scenario, result) = (crate::report::fixture::scenario(), crate::report::fixture::single());
+        let subject = Subject::new(&scenario, &result);
+        let bytes = |words: &[&str]| -> Vec<Vec<u8>> {
+            items(&subject, &command(&args(words))).unwrap().into_iter().map(|item| item.bytes).collect()
+        };
+        let one = bytes(&["a.toml", "--out", "x", "--threads", "1"]);
+        assert_eq!(one, bytes(&["a.toml", "--out", "y", "--threads", "7", "--format", "json"]));
+        assert!(!one.iter().any(|bytes| String::from_utf8_lossy(bytes).contains("outputs/")));
     }
 }

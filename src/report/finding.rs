@@ -5,7 +5,7 @@ use crate::experiment::Figure;
 
 use super::quantity::{Unit, modes_of};
 use super::story::{Scope, Story, Subject};
-use super::words::{capitalised, counted, readable, spelled, tasks};
+use super::words::{capitalised, counted, readable, spelled, task, tasks};
 
 /// Below this many requests per request needed nothing was amplified worth a headline.
 const AMPLIFIED: f64 = 1.5;
@@ -27,7 +27,11 @@ pub fn finding(subject: &Subject<'_>) -> String {
     let amplification = story.value(subject, &["amplification"]).unwrap_or(1.0);
     let effects = effects(subject, &story);
     let sentence = if amplification >= AMPLIFIED {
-        format!("{}; {}", multiplied(subject, &story), or_spared(&effects, &story))
+        format!(
+            "{}; {}",
+            multiplied(subject, &story),
+            if effects.is_empty() { lost(subject, &story) } else { effects.join(", and ") }
+        )
     } else {
         endured(subject, &story, &effects)
     };
@@ -61,11 +65,7 @@ fn endured(subject: &Subject<'_>, story: &Story<'_>, effects: &[String]) -> Stri
         } else {
             "ride out"
         };
-        let lost = if story.cause.is_live() {
-            format!("no {} failed or met a 429", super::words::task(story.cause))
-        } else {
-            format!("no {} lost", super::words::task(story.cause))
-        };
+        let lost = lost(subject, story);
         return format!("{stack} {rode} {place}: {needed}, {lost}");
     }
     let spent = if !subject.is_replicated() {
@@ -94,12 +94,14 @@ fn effects(subject: &Subject<'_>, story: &Story<'_>) -> Vec<String> {
     out
 }
 
-fn or_spared(effects: &[String], story: &Story<'_>) -> String {
-    if effects.is_empty() {
-        format!("no {} was lost for it", super::words::task(story.cause))
-    } else {
-        effects.join(", and ")
+/// "no report lost", or how few.
+fn lost(subject: &Subject<'_>, story: &Story<'_>) -> String {
+    let failed = story.figure(subject, &["failed"]);
+    if failed.and_then(Figure::center).is_some_and(|failed| failed > 0.0) {
+        let offered = story.value(subject, &["offered"]).unwrap_or(0.0).round();
+        return format!("{} of {} lost", Unit::Count.figure(failed), counted(offered, story.cause));
     }
+    format!("no {} lost", task(story.cause))
 }
 
 /// "73 of 140 reports failed", with the share.
@@ -241,7 +243,20 @@ mod tests {
                 set(&mut result.figures, &at("requests"), 1_260.0);
                 set(&mut result.figures, &at("amplification"), 3.0);
             },
-            "Three stacked retry layers turned 420 requests into 1,260; no report was lost for it.",
+            "Three stacked retry layers turned 420 requests into 1,260; no report lost.",
+        );
+    }
+
+    #[test]
+    fn a_few_lost_reports_on_average_are_not_none() {
+        let (scenario, mut result) = (scenario(), fixture::replicated());
+        put(&mut result.figures, &LIVE_429, statistic(0.001, 0.0, 0.005));
+        put(&mut result.figures, &at("failed"), statistic(0.7, 0.0, 2.0));
+        put(&mut result.figures, &at("requests"), statistic(725.0, 690.0, 760.0));
+        put(&mut result.figures, &at("amplification"), statistic(1.73, 1.6, 1.8));
+        assert_eq!(
+            finding(&Subject::new(&scenario, &result)),
+            "Three stacked retry layers turn 420 requests into 725 [690, 760]; 0.7 [0, 2] of 140 reports lost."
         );
     }
 

@@ -165,22 +165,56 @@ fn window_scopes<'a>(subject: &Subject<'a>) -> Vec<Scope<'a>> {
     scopes
 }
 
-/// The class and the part of the run with the most requests beyond those needed. Of equals the first job class wins:
-/// where nothing is amplified, background work is still what the retries are for.
+/// How much more a live class must multiply than every job class before the story is about it.
+const CLEARLY: f64 = 1.5;
+
+/// A class in a part of the run, with what it sent.
+#[derive(Clone, Copy)]
+struct Candidate<'a> {
+    index: usize,
+    scope: Scope<'a>,
+    offered: f64,
+    excess: f64,
+    amplification: f64,
+}
+
+/// The class and the part of the run with the most requests beyond those needed. Job classes come first: background
+/// work is what retries are stacked for, and a live class that is retried a little sends more of them only because
+/// it is large. It is the cause where it clearly multiplies more.
 fn loudest<'a>(subject: &Subject<'a>, scopes: &[Scope<'a>]) -> Option<(usize, Scope<'a>)> {
-    let mut best: Option<(f64, bool, usize, Scope<'a>)> = None;
-    for (index, class) in subject.scenario.traffic.iter().enumerate() {
+    let jobs = loudest_of(subject, scopes, false);
+    let live = loudest_of(subject, scopes, true);
+    let cause = match (jobs, live) {
+        (Some(jobs), Some(live)) => {
+            let is_idle = jobs.offered <= 0.0 && live.offered > 0.0;
+            let is_clear = live.excess > jobs.excess && live.amplification > CLEARLY * jobs.amplification.max(1.0);
+            if is_idle || is_clear { live } else { jobs }
+        }
+        (one, other) => one.or(other)?,
+    };
+    Some((cause.index, cause.scope))
+}
+
+fn loudest_of<'a>(subject: &Subject<'a>, scopes: &[Scope<'a>], is_live: bool) -> Option<Candidate<'a>> {
+    let classes = subject.scenario.traffic.iter().enumerate().filter(|(_, class)| class.is_live() == is_live);
+    let mut best: Option<Candidate<'a>> = None;
+    for (index, class) in classes {
         for scope in scopes {
             let value = |key| subject.value(*scope, &class.name, &[key]).unwrap_or(0.0);
-            let excess = (value("requests") - value("steps_offered")).max(0.0);
-            let better =
-                best.is_none_or(|(most, live, ..)| excess > most || (excess == most && live && !class.is_live()));
-            if better {
-                best = Some((excess, class.is_live(), index, *scope));
+            let candidate = Candidate {
+                index,
+                scope: *scope,
+                offered: value("offered"),
+                excess: (value("requests") - value("steps_offered")).max(0.0),
+                amplification: value("amplification"),
+            };
+            let rank = |c: &Candidate<'_>| (c.excess, c.offered);
+            if best.is_none_or(|best| rank(&candidate) > rank(&best)) {
+                best = Some(candidate);
             }
         }
     }
-    best.map(|(_, _, index, scope)| (index, scope))
+    best
 }
 
 /// The live class and phase with the largest share of turns that met a 429.
@@ -204,4 +238,27 @@ fn payer<'a>(subject: &Subject<'a>) -> Option<(&'a TrafficClass, Scope<'a>)> {
         }
     }
     Some(best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture::{self, set};
+
+    #[test]
+    fn jobs_cause_the_storm_unless_turns_clearly_multiply_more() {
+        let (scenario, mut result) = (fixture::scenario(), fixture::single());
+        let report = |key| ["phases", "overload", "classes", "report", key];
+        let live = |key| ["phases", "overload", "classes", "live", key];
+        let cause = |result: &RunResult| {
+            let subject = Subject::new(&scenario, result);
+            Story::of(&subject).map(|story| (story.cause.name.clone(), story.scope == Scope::Phase("overload")))
+        };
+        // 305 requests too many against 540 of the much larger live class.
+        set(&mut result.figures, &report("requests"), 725.0);
+        set(&mut result.figures, &report("amplification"), 1.73);
+        assert_eq!(cause(&result), Some(("report".to_owned(), true)));
+        set(&mut result.figures, &live("amplification"), 3.1);
+        assert_eq!(cause(&result), Some(("live".to_owned(), true)));
+    }
 }

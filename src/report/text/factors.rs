@@ -6,7 +6,7 @@ use crate::report::quantity::{Unit, count};
 use crate::report::story::{Scope, Story, Subject, WorstCase};
 use crate::report::words::{readable, task};
 
-use super::page::{Page, left, width};
+use super::page::{Page, cut, left, width};
 
 /// One layer: what it can multiply by, and what it did.
 struct Factor {
@@ -127,7 +127,7 @@ fn across(page: &mut Page, factors: &[Factor], worst: Option<&str>, measured: &M
 
 /// One line for each layer.
 fn down(page: &mut Page, factors: &[Factor], worst: Option<&str>, measured: &Measured, equals: &str) {
-    let names = factors.iter().map(|factor| width(&factor.name)).max().unwrap_or(0).max(10);
+    let names = factors.iter().map(|factor| width(&factor.name)).max().unwrap_or(0).clamp(10, page.width() / 2 - 4);
     let head = if worst.is_some() { "at worst   " } else { "" };
     let label = Some(measured.label.as_str()).filter(|label| 2 + names + 3 + head.len() + width(label) <= page.width());
     page.line(&format!("  {}   {head}{}", left(measured.head(), names), label.unwrap_or("measured")));
@@ -139,7 +139,7 @@ fn down(page: &mut Page, factors: &[Factor], worst: Option<&str>, measured: &Mea
             (None, _) => String::new(),
         };
         let ratio = format!("{sign} {}", Unit::Ratio.bare(factor.measured));
-        page.line(&format!("  {}   {at_worst}{ratio}", left(&factor.name, names)));
+        page.line(&format!("  {}   {at_worst}{ratio}", left(&cut(&factor.name, names), names)));
     }
     if let Some(worst) = worst {
         page.hanging("  at worst ", "  ", worst);

@@ -85,7 +85,10 @@ fn value(headline: &Headline<'_>, replicates: u64) -> String {
         Some(Figure::Many { statistic, .. }) => statistic.as_ref().map_or(0, |statistic| statistic.n),
         Some(Figure::One(_)) | None => replicates,
     };
-    if n >= replicates || text == UNDEFINED {
+    if text == UNDEFINED {
+        return if n == 0 { "in no run".to_owned() } else { text };
+    }
+    if n >= replicates {
         return text;
     }
     format!("{text}, in {} of {}", count(n as f64), count(replicates as f64))
@@ -95,8 +98,13 @@ fn value(headline: &Headline<'_>, replicates: u64) -> String {
 fn strip(figure: &Figure, first: Option<f64>, unit: Unit, columns: usize) -> Option<String> {
     let Figure::Many { statistic: Some(s), .. } = figure else { return None };
     let dot = first.unwrap_or(s.p50);
-    let (low, high) = scale(s.min.min(dot), s.max.max(dot), unit);
-    let at = |value: f64| (((value - low) / (high - low) * (columns - 1) as f64).round() as usize).min(columns - 1);
+    let (min, max) = (s.min.min(dot), s.max.max(dot));
+    // A number that never varies needs no picture.
+    if max <= min {
+        return None;
+    }
+    let scale = Scale::around(min, max, unit);
+    let at = |value: f64| (scale.share(value) * (columns - 1) as f64).round() as usize;
     let mut cells = vec!['·'; columns];
     let (from, to) = (at(s.p5), at(s.p95));
     for cell in &mut cells[from..=to] {
@@ -104,10 +112,6 @@ fn strip(figure: &Figure, first: Option<f64>, unit: Unit, columns: usize) -> Opt
     }
     cells[from] = '├';
     cells[to] = '┤';
-    // One value alone is a point, not a bracket.
-    if from == to {
-        cells[from] = '┼';
-    }
     if s.modes.len() < 2 {
         cells[at(s.mean)] = '┼';
     } else {
@@ -119,34 +123,44 @@ fn strip(figure: &Figure, first: Option<f64>, unit: Unit, columns: usize) -> Opt
         cells[at(dot)] = '●';
     }
     let strip: String = cells.into_iter().collect();
-    let ends = (end(unit, low), end(unit, high));
-    Some(format!("{} {strip} {}", right(&ends.0, END), ends.1))
+    Some(format!("{} {strip} {}", right(&scale.end(scale.low), END), scale.end(scale.high)))
 }
 
-/// Ends of a scale are round numbers and need no decimals beyond that.
-fn end(unit: Unit, value: f64) -> String {
-    let value = match unit {
-        Unit::Count | Unit::Ratio => value,
-        Unit::Share => value * 100.0,
-        Unit::Time(time) => value / time.seconds(),
-    };
-    if value.fract().abs() < 1e-9 { count(value) } else { format!("{value:.2}").trim_end_matches('0').to_owned() }
+/// A scale with round ends around values in the unit that is written.
+struct Scale {
+    low: f64,
+    high: f64,
+    /// How many of the values' own unit make one of the written.
+    factor: f64,
+    decimals: usize,
 }
 
-/// Round ends around the values, a share's within 0 to 100 %.
-fn scale(min: f64, max: f64, unit: Unit) -> (f64, f64) {
-    let factor = match unit {
-        Unit::Count | Unit::Ratio => 1.0,
-        Unit::Share => 0.01,
-        Unit::Time(time) => time.seconds(),
-    };
-    let (min, max) = (min / factor, max / factor);
-    let span = (max - min).max(max.abs() * 0.02).max(1e-3);
-    let step = step(span / 4.0);
-    let (low, high) = ((min / step).floor() * step, (max / step).ceil() * step);
-    let high = if high > low { high } else { low + step };
-    let high = if unit == Unit::Share { high.min(100.0).max(low + step) } else { high };
-    (low.max(0.0) * factor, high * factor)
+impl Scale {
+    /// The scale around these values; a share's stays within 0 to 100 %.
+    fn around(min: f64, max: f64, unit: Unit) -> Scale {
+        let factor = match unit {
+            Unit::Count | Unit::Ratio => 1.0,
+            Unit::Share => 0.01,
+            Unit::Time(time) => time.seconds(),
+        };
+        let (min, max) = (min / factor, max / factor);
+        let step = step((max - min) / 4.0);
+        let low = ((min / step).floor() * step).max(0.0);
+        let high = ((max / step).ceil() * step).max(low + step);
+        let high = if unit == Unit::Share { high.min(100.0) } else { high };
+        let decimals = [1.0, 0.1, 0.01].iter().take_while(|size| step < **size * 0.999).count();
+        Scale { low, high, factor, decimals }
+    }
+
+    /// Where a value lies, from 0 to 1.
+    fn share(&self, value: f64) -> f64 {
+        ((value / self.factor - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
+    }
+
+    /// An end in digits.
+    fn end(&self, value: f64) -> String {
+        if self.decimals == 0 { count(value) } else { format!("{value:.*}", self.decimals) }
+    }
 }
 
 /// The smallest of 1, 2, 5 times a power of ten that is at least this long.
@@ -180,12 +194,23 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_never_varies_is_a_point() {
+    fn a_number_that_never_varies_needs_no_strip() {
         let mut figure = of(36.0, 36.0, 36.0);
         if let Figure::Many { statistic: Some(s), .. } = &mut figure {
             (s.min, s.max) = (36.0, 36.0);
         }
-        assert!(strip(&figure, None, Unit::Count, 20).unwrap().contains('●'));
-        assert_eq!(strip(&figure, None, Unit::Count, 20).unwrap().chars().filter(|c| *c == '├').count(), 0);
+        assert_eq!(strip(&figure, None, Unit::Count, 20), None);
+    }
+
+    #[test]
+    fn the_ends_of_a_narrow_scale_keep_their_decimals() {
+        let ends = |min, max, unit| {
+            let scale = Scale::around(min, max, unit);
+            [scale.end(scale.low), scale.end(scale.high)]
+        };
+        assert_eq!(ends(0.0, 0.004, Unit::Share), ["0.0", "0.4"]);
+        assert_eq!(ends(1.002, 1.021, Unit::Ratio), ["1.000", "1.025"]);
+        assert_eq!(ends(0.6, 1.0, Unit::Share), ["60", "100"]);
+        assert_eq!(ends(3_600.0, 8_000.0, Unit::Count), ["2,000", "8,000"]);
     }
 }

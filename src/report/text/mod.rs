@@ -67,9 +67,11 @@ fn foot(page: &mut Page, subject: &Subject<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::{Figure, RunResult};
+    use crate::metrics::Tree;
     use crate::report::fixture;
+    use crate::report::story::WorstCase;
     use crate::scenario::Scenario;
-    use crate::{experiment::RunResult, report::story::WorstCase};
 
     fn printed(scenario: &Scenario, result: &RunResult, worst: &[WorstCase], columns: usize) -> String {
         let subject = Subject { worst, ..Subject::new(scenario, result) };
@@ -111,11 +113,37 @@ mod tests {
     #[test]
     fn a_result_without_figures_prints_what_it_has() {
         let (scenario, mut result) = (fixture::scenario(), fixture::single());
-        result.figures = crate::metrics::Tree::Table(Vec::new());
+        result.figures = Tree::Table(Vec::new());
         let text = printed(&scenario, &result, &[], 80);
         assert!(text.contains("digest 9372f5b103e37352"), "{text}");
         result.timeline = crate::observe::Timeline { bins: 0, wides: 0, ..result.timeline };
         assert!(!printed(&scenario, &result, &[], 80).contains("requests /s"));
+    }
+
+    #[test]
+    fn long_names_never_push_a_line_over_the_edge() {
+        let name = "nightly document embedding of the archive";
+        let (mut scenario, mut result) = (fixture::scenario(), fixture::single());
+        scenario.traffic[0].name = name.into();
+        result.figures = renamed(result.figures, "report", name);
+        for columns in [40, 60, 80, 120] {
+            let text = printed(&scenario, &result, &[], columns);
+            for line in text.lines() {
+                assert!(line.chars().count() <= columns, "{columns}: {line}");
+            }
+        }
+    }
+
+    fn renamed(tree: Tree<Figure>, from: &str, to: &str) -> Tree<Figure> {
+        match tree {
+            Tree::Leaf(figure) => Tree::Leaf(figure),
+            Tree::Table(branches) => {
+                let rename = |key: String| if key == from { to.to_owned() } else { key };
+                Tree::Table(
+                    branches.into_iter().map(|(key, branch)| (rename(key), renamed(branch, from, to))).collect(),
+                )
+            }
+        }
     }
 
     #[test]

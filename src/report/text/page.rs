@@ -98,6 +98,15 @@ pub(super) fn width(text: &str) -> usize {
     anstream::adapter::strip_str(text).map(|part| part.chars().count()).sum()
 }
 
+/// A name that is too long for its column, with a sign that something is missing.
+pub(super) fn cut(name: &str, columns: usize) -> String {
+    if width(name) <= columns {
+        return name.to_owned();
+    }
+    let kept: String = name.chars().take(columns.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
 /// The text with blanks behind it up to this width.
 pub(super) fn left(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))

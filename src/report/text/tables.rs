@@ -3,16 +3,20 @@
 use crate::report::phase_table::{PhaseTable, Row, phase_table};
 use crate::report::story::Subject;
 
-use super::page::{Page, left, painted, right, width};
+use super::page::{Page, cut, left, painted, right, width};
 
 /// Blank columns between two phases.
 const GAP: usize = 2;
 
 /// Writes the table by phase; nothing where there are no phases.
 pub(super) fn write(page: &mut Page, subject: &Subject<'_>) {
-    let table = phase_table(subject);
+    let mut table = phase_table(subject);
     if table.columns.is_empty() || table.rows.is_empty() {
         return;
+    }
+    // Half of the page is for numbers, whatever a class is called.
+    for row in &mut table.rows {
+        row.label = cut(&row.label, page.width() / 2);
     }
     let label = table.rows.iter().map(|row| width(&label(row))).max().unwrap_or(0) + 2;
     let widths: Vec<usize> =
@@ -67,13 +71,4 @@ fn painted_label(row: &Row) -> String {
         Some(word) => label.replacen(word.as_str(), &painted(word, row.tint), 1),
         None => label,
     }
-}
-
-/// A phase's name that alone is wider than the page.
-fn cut(name: &str, columns: usize) -> String {
-    if width(name) <= columns {
-        return name.to_owned();
-    }
-    let kept: String = name.chars().take(columns.saturating_sub(1)).collect();
-    format!("{kept}…")
 }

@@ -59,7 +59,8 @@ fn fates(subject: &Subject<'_>, story: &Story<'_>, scope: Scope<'_>, place: &str
         fates.push(fate("abandoned"));
     }
     fates.push(fate("unfinished"));
-    format!("{} arrived {place}: {}", Unit::Count.brief(figure("offered")), fates.join(", "))
+    let mean = if subject.is_replicated() { " on average" } else { "" };
+    format!("{} arrived {place}{mean}: {}", Unit::Count.brief(figure("offered")), fates.join(", "))
 }
 
 /// Quantiles of the delivered, then what they leave out, then what is normal.
