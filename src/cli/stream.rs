@@ -4,7 +4,9 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::anyhow;
+
+use super::source::reason;
 
 /// The columns of a page where standard output is no terminal.
 const PLAIN_COLUMNS: usize = 80;
@@ -42,7 +44,7 @@ fn written(mut to: impl Write, text: &str) -> anyhow::Result<ExitCode> {
     match to.write_all(text.as_bytes()).and_then(|()| to.flush()) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        Err(error) => Err(error).context("cannot write to standard output"),
+        Err(error) => Err(anyhow!("cannot write to standard output: {}", reason(&error))),
     }
 }
 
@@ -65,6 +67,6 @@ mod tests {
     fn a_closed_pipe_is_success_and_a_full_disk_is_not() {
         assert!(written(Closed(io::ErrorKind::BrokenPipe), "data").is_ok());
         let error = written(Closed(io::ErrorKind::StorageFull), "data").unwrap_err();
-        assert!(format!("{error:#}").starts_with("cannot write to standard output: "), "{error:#}");
+        assert_eq!(format!("{error:#}"), "cannot write to standard output: no space left on the disk");
     }
 }
