@@ -1,6 +1,25 @@
-//! Results as text and as JSON. Reports cannot run anything: they take plain data and return strings.
+//! Reports say what a result means: one sentence first, then the numbers behind it, then how sure they are and how
+//! they were counted. Nothing here can run anything, and no number is typed: each is read from the tree of figures by
+//! its path, and a figure that is absent or undefined is left out or printed as "–", never as zero.
 
+pub mod counting;
+pub mod csv;
 pub mod explain;
 pub mod explain_json;
 mod explain_page;
 mod explain_tree;
+pub mod finding;
+#[cfg(test)]
+pub(crate) mod fixture;
+pub mod headline;
+pub mod html;
+pub mod json;
+pub mod phase_table;
+pub mod quantity;
+pub mod schema;
+pub mod story;
+pub mod text;
+pub mod warning;
+pub mod words;
+
+pub use story::{Scope, Story, Subject, WorstCase};

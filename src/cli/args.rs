@@ -1,0 +1,224 @@
+//! The arguments. Each help text says what a value means and what is done without it; bounds refuse values that are
+//! typing errors, with the remedy in the message.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use super::{explain, run, stream};
+
+/// Beyond this many replicates an interval no longer narrows in any digit that is printed.
+const MOST_REPLICATES: u64 = 1_000_000;
+
+/// More threads than this are a typing error on any machine.
+const MOST_THREADS: usize = 1_024;
+
+/// Tells before the outage what a stack of retry policies does during and after it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "retrycast",
+    version,
+    about,
+    long_about = "Tells before the outage what a stack of retry policies does during and after it: how many requests \
+        go out, who gets the 429s, and when the work arrives.\n\n\
+        A scenario is one TOML file: a provider with its limits and faults, clients with their retry layers, and \
+        traffic. A run is a deterministic simulation of it: the same file and the same seed give the same bytes, on \
+        any machine and with any number of threads.",
+    after_help = "Exit codes: 0 done; 1 the answer is no; 2 no answer (bad input, a file that cannot be written); \
+        130 interrupted.\nData goes to standard output, talk to standard error.",
+    after_long_help = "Examples:\n  \
+        retrycast run scenarios/report_storm.toml\n  \
+        retrycast run scenarios/report_storm.toml --variant after --replicates 1000\n  \
+        retrycast explain scenarios/report_storm.toml\n\n\
+        Exit codes: 0 done; 1 the answer is no; 2 no answer (bad input, a file that cannot be written); 130 \
+        interrupted.\nData goes to standard output, talk to standard error.",
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Run(RunArgs),
+    Explain(ExplainArgs),
+    Schema(SchemaArgs),
+}
+
+/// Simulates a scenario and says what happened
+///
+/// Prints a summary that is read in ten seconds: the finding, what each layer multiplied, who met a 429 in which phase,
+/// what was lost and when it was over. Files go to a folder of their own: summary.json, report.html, timeline.svg and
+/// .png, phases.csv, timeline.csv. Each is written to a temporary name and renamed, so that an interrupted run leaves
+/// either the old files or the new ones.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  \
+    One run, seed 1, files in outputs/report_storm-before-1/:\n    \
+    retrycast run scenarios/report_storm.toml\n\n  \
+    How sure is that? 1,000 seeds, means with 5 % and 95 % quantiles:\n    \
+    retrycast run scenarios/report_storm.toml --replicates 1000\n\n  \
+    The same world with the retries of the SDK switched off:\n    \
+    retrycast run scenarios/report_storm.toml --set clients.batch.layers.sdk.max_retries=0\n\n  \
+    One number for a script; no file is written:\n    \
+    retrycast run scenarios/report_storm.toml --format json | jq .recovery.total_s")]
+pub(super) struct RunArgs {
+    #[command(flatten)]
+    pub(super) scenario: ScenarioArgs,
+    /// The seed of all randomness
+    ///
+    /// Another seed is another day: other arrivals, sizes and faults. Variants of one scenario share them under one
+    /// seed, so that two runs differ by their policies alone.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed, allow_negative_numbers = true)]
+    pub(super) seed: u64,
+    /// Run this many seeds and give each number with its spread
+    ///
+    /// Replicate 0 uses the seed itself, the others seeds mixed from it. Every number becomes a mean with its 5 % and
+    /// 95 % quantiles.
+    #[arg(long, value_name = "N", value_parser = replicates, allow_negative_numbers = true)]
+    pub(super) replicates: Option<u64>,
+    /// How many threads share the replicates [default: one for each core]
+    ///
+    /// The number changes the time that a run takes and nothing else.
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
+    pub(super) threads: Option<usize>,
+    /// What standard output gets
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(super) format: Format,
+    /// The folder for files [default: outputs/SCENARIO-VARIANT-SEED/]
+    ///
+    /// It is made where it does not exist. With `--format json` files are written only where this is given.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    /// Say nothing on standard error but errors
+    #[arg(long, short)]
+    pub(super) quiet: bool,
+}
+
+/// Says what the layers multiply to, without simulating
+///
+/// Which layers retry which errors, the most requests that one call site and one task can cause, how long each layer
+/// can wait, and what to change.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  \
+    retrycast explain scenarios/report_storm.toml\n  \
+    retrycast explain scenarios/report_storm.toml --variant after --format json")]
+pub(super) struct ExplainArgs {
+    #[command(flatten)]
+    pub(super) scenario: ScenarioArgs,
+    /// What standard output gets
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(super) format: Format,
+}
+
+/// Prints a JSON Schema
+#[derive(Debug, Args)]
+#[command(after_long_help = "Example:\n  retrycast schema summary > summary.schema.json")]
+struct SchemaArgs {
+    /// Of which document
+    #[arg(value_enum)]
+    document: Document,
+}
+
+/// A scenario, and what is changed in it.
+#[derive(Debug, Args)]
+pub(super) struct ScenarioArgs {
+    /// The scenario, a TOML file
+    #[arg(value_name = "FILE")]
+    pub(super) file: PathBuf,
+    /// The variant to use [default: the file as it stands]
+    #[arg(long, value_name = "NAME")]
+    pub(super) variant: Option<String>,
+    /// Change one value of the scenario; may be given several times
+    ///
+    /// PATH is dotted, elements of a list by name or index; VALUE is a TOML value, else a string:
+    /// `--set clients.batch.layers.sdk.max_retries=0`, `--set horizon=3h`. It is applied after the variant.
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(super) set: Vec<String>,
+}
+
+/// What standard output gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// A summary for people
+    Text,
+    /// One JSON document and nothing else
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Document {
+    /// The summary that `run --format json` prints
+    Summary,
+}
+
+impl Cli {
+    /// Does what was asked; an error means that there is no answer.
+    pub fn run(&self) -> anyhow::Result<ExitCode> {
+        match &self.verb {
+            Verb::Run(args) => run::run(args),
+            Verb::Explain(args) => explain::explain(args),
+            Verb::Schema(args) => match args.document {
+                Document::Summary => stream::print(&format!("{:#}\n", crate::report::schema::summary())),
+            },
+        }
+    }
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("write a whole number from 0 to {}", u64::MAX))
+}
+
+fn replicates(text: &str) -> Result<u64, String> {
+    let n: u64 = text.parse().map_err(|_| "write a whole number, such as 1000".to_owned())?;
+    match n {
+        0 => Err("must be at least 1; leave --replicates out for a single run".to_owned()),
+        n if n > MOST_REPLICATES => {
+            Err("must be at most 1000000; intervals of 1000 are narrow enough to read".to_owned())
+        }
+        n => Ok(n),
+    }
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    let n: usize = text.parse().map_err(|_| "write a whole number, such as 4".to_owned())?;
+    match n {
+        0 => Err("must be at least 1; leave --threads out for one on each core".to_owned()),
+        n if n > MOST_THREADS => Err("must be at most 1024; leave --threads out for one on each core".to_owned()),
+        n => Ok(n),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn refusal(args: &[&str]) -> String {
+        Cli::try_parse_from(args).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn nothing_to_do_is_refused_with_the_remedy() {
+        let zero = refusal(&["retrycast", "run", "x.toml", "--replicates", "0"]);
+        assert!(zero.contains("must be at least 1; leave --replicates out for a single run"), "{zero}");
+        let none = refusal(&["retrycast", "run", "x.toml", "--threads", "0"]);
+        assert!(none.contains("must be at least 1; leave --threads out"), "{none}");
+        let many = refusal(&["retrycast", "run", "x.toml", "--threads", "99999"]);
+        assert!(many.contains("at most 1024"), "{many}");
+        assert!(refusal(&["retrycast", "run", "x.toml", "--seed", "many"]).contains("--seed"));
+    }
+
+    #[test]
+    fn values_are_set_as_often_as_they_are_given() {
+        let cli = Cli::try_parse_from(["retrycast", "run", "x.toml", "--set", "a=1", "--set", "b=2"]).unwrap();
+        let Verb::Run(args) = cli.verb else { panic!("parsed another verb") };
+        assert_eq!((args.scenario.set, args.seed, args.replicates), (vec!["a=1".into(), "b=2".into()], 1, None));
+    }
+}

@@ -1,0 +1,15 @@
+//! The command line: it alone knows arguments, files, the terminal, signals and exit codes. Data goes to standard
+//! output, talk to standard error; a verb ends with 0 (done), 1 (the answer is no), 2 (no answer) or 130
+//! (interrupted).
+
+pub mod args;
+mod engine;
+mod explain;
+mod files;
+mod interrupt;
+mod progress;
+mod run;
+mod source;
+pub mod stream;
+
+pub use args::Cli;

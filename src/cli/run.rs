@@ -1,0 +1,150 @@
+//! `retrycast run`: read, check, make sure that the results can be kept, simulate, report.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use super::args::{Format, RunArgs};
+use super::files::{Folder, Item, default_folder};
+use super::interrupt::{Interrupt, interrupted};
+use super::progress::Progress;
+use super::source::Source;
+use super::{engine, stream};
+use crate::random::Seed;
+use crate::report::{Subject, csv, html, json, text};
+use crate::scenario::Scenario;
+
+/// The files of a run, in the order in which a person opens them.
+const NAMES: [&str; 6] = ["report.html", "timeline.svg", "timeline.png", "summary.json", "phases.csv", "timeline.csv"];
+
+/// Simulates a scenario and says what happened.
+pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
+    let source = Source::read(&args.scenario.file)?;
+    let scenario = engine::load(&source, args.scenario.variant.as_deref(), &args.scenario.set)?;
+    let path = folder(args, &scenario);
+    let folder = path.as_deref().map(|path| Folder::prepare(path, &NAMES)).transpose()?;
+    let interrupt = Interrupt::listen()?;
+    let result = {
+        let progress = Progress::over(args.replicates.unwrap_or(1), args.quiet);
+        let at = |done| progress.at(done);
+        engine::run(&scenario, Seed(args.seed), args.replicates, args.threads, interrupt.flag(), &at)
+    };
+    let Ok(result) = result else { return Ok(interrupted(args.quiet)) };
+    if interrupt.is_set() {
+        return Ok(interrupted(args.quiet));
+    }
+    let worst = engine::worst(&scenario);
+    let subject = Subject { worst: &worst, ..Subject::new(&scenario, &result) };
+    if let Some(mut folder) = folder {
+        let items = items(&subject, &command(args))?;
+        if interrupt.is_set() {
+            return Ok(interrupted(args.quiet));
+        }
+        folder.write(&items)?;
+    }
+    let code = match args.format {
+        Format::Text => stream::print_coloured(&text::summary(&subject, stream::columns()))?,
+        Format::Json => stream::print(&json::text(&subject))?,
+    };
+    if let (Some(path), false) = (&path, args.quiet) {
+        stream::say(&written(path));
+    }
+    Ok(code)
+}
+
+/// Where files go; nowhere for JSON on standard output without a folder.
+fn folder(args: &RunArgs, scenario: &Scenario) -> Option<PathBuf> {
+    match (&args.out, args.format) {
+        (Some(out), _) => Some(out.clone()),
+        (None, Format::Text) => Some(default_folder(&scenario.name, &scenario.variant, args.seed)),
+        (None, Format::Json) => None,
+    }
+}
+
+fn items(subject: &Subject<'_>, command: &str) -> anyhow::Result<Vec<Item>> {
+    let picture = engine::timeline(subject);
+    let svg = Some(picture.svg.as_str()).filter(|svg| !svg.is_empty());
+    let page = html::page(subject, html::Extras { timeline_svg: svg, timeline_dark_svg: None, command });
+    let bytes = [
+        page.into_bytes(),
+        picture.svg.clone().into_bytes(),
+        picture.png,
+        json::text(subject).into_bytes(),
+        csv::phases(subject)?,
+        csv::timeline(subject)?,
+    ];
+    Ok(NAMES.into_iter().zip(bytes).map(|(name, bytes)| Item { name, bytes }).collect())
+}
+
+/// The command that prints the same again. Threads and folder are left out: they change nothing in it.
+fn command(args: &RunArgs) -> String {
+    let mut words = vec!["retrycast".to_owned(), "run".to_owned(), quoted(&args.scenario.file.to_string_lossy())];
+    if let Some(variant) = &args.scenario.variant {
+        words.extend(["--variant".to_owned(), quoted(variant)]);
+    }
+    for set in &args.scenario.set {
+        words.extend(["--set".to_owned(), quoted(set)]);
+    }
+    words.extend(["--seed".to_owned(), args.seed.to_string()]);
+    if let Some(replicates) = args.replicates {
+        words.extend(["--replicates".to_owned(), replicates.to_string()]);
+    }
+    words.join(" ")
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+fn written(path: &Path) -> String {
+    format!("wrote {}: {}", path.display(), NAMES.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        run: RunArgs,
+    }
+
+    fn args(words: &[&str]) -> RunArgs {
+        Line::try_parse_from([&["run"], words].concat()).unwrap().run
+    }
+
+    #[test]
+    fn the_command_prints_the_same_again_and_names_no_folder() {
+        let args = args(&["a b.toml", "--set", "x.wait={ fixed = \"2s\" }", "--out", "/tmp/x", "--threads", "2"]);
+        assert_eq!(command(&args), "retrycast run 'a b.toml' --set 'x.wait={ fixed = \"2s\" }' --seed 1");
+    }
+
+    #[test]
+    fn json_alone_writes_no_file() {
+        let scenario = crate::report::fixture::scenario();
+        assert_eq!(folder(&args(&["a.toml", "--format", "json"]), &scenario), None);
+        let out = folder(&args(&["a.toml", "--format", "json", "--out", "o"]), &scenario);
+        assert_eq!(out.as_deref(), Some(Path::new("o")));
+        let text = folder(&args(&["a.toml", "--seed", "7"]), &scenario);
+        assert_eq!(text.as_deref(), Some(Path::new("outputs/report_storm-before-7")));
+    }
+
+    #[test]
+    fn equal_runs_write_equal_bytes_whatever_the_folder_and_threads() {
+        let (scenario, result) = (crate::report::fixture::scenario(), crate::report::fixture::single());
+        let subject = Subject::new(&scenario, &result);
+        let bytes = |words: &[&str]| -> Vec<Vec<u8>> {
+            items(&subject, &command(&args(words))).unwrap().into_iter().map(|item| item.bytes).collect()
+        };
+        let one = bytes(&["a.toml", "--out", "x", "--threads", "1"]);
+        assert_eq!(one, bytes(&["a.toml", "--out", "y", "--threads", "7", "--format", "json"]));
+        assert!(!one.iter().any(|bytes| String::from_utf8_lossy(bytes).contains("outputs/")));
+    }
+}

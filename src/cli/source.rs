@@ -1,0 +1,93 @@
+//! The scenario file as text. What is no scenario is told apart from what is no text at all: a folder, a picture, a
+//! file that grew by accident.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow, bail};
+
+/// The largest scenario file. A longer one is data that belongs into a trace file beside it.
+const LARGEST: u64 = 64 << 20;
+
+/// A scenario file that has been read.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    /// Where it was, as it was given.
+    pub(super) path: PathBuf,
+    /// What it holds.
+    pub(super) text: String,
+}
+
+impl Source {
+    /// Reads a scenario file.
+    pub(super) fn read(path: &Path) -> anyhow::Result<Source> {
+        let shown = path.display();
+        let file = File::open(path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => {
+                anyhow!("no file `{shown}`\nhint: give the path of a scenario, such as scenarios/report_storm.toml")
+            }
+            _ => anyhow!("cannot read `{shown}`: {}", reason(&error)),
+        })?;
+        let metadata = file.metadata().with_context(|| format!("cannot read `{shown}`"))?;
+        if metadata.is_dir() {
+            bail!("`{shown}` is a folder, not a scenario\nhint: name one of its .toml files");
+        }
+        let mut bytes = Vec::new();
+        file.take(LARGEST + 1).read_to_end(&mut bytes).with_context(|| format!("cannot read `{shown}`"))?;
+        if bytes.len() as u64 > LARGEST {
+            bail!("`{shown}` is larger than 64 MiB\nhint: put arrivals into a trace file beside the scenario");
+        }
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let line = String::from_utf8_lossy(&error.as_bytes()[..at]).split('\n').count();
+            anyhow!("`{shown}` is not UTF-8 text: line {line}, byte {at}\nhint: save it as UTF-8")
+        })?;
+        Ok(Source { path: path.to_owned(), text })
+    }
+
+    /// The scenario's name: the file's name without its ending.
+    pub(super) fn name(&self) -> String {
+        self.path.file_stem().map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
+    }
+}
+
+/// The system's words for an error, in the house's spelling.
+pub(super) fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        ErrorKind::NotFound => "no such file or folder".to_owned(),
+        ErrorKind::StorageFull => "no space left on the disk".to_owned(),
+        ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
+        ErrorKind::NotADirectory => "a part of the path is a file".to_owned(),
+        ErrorKind::AlreadyExists => "a file of that name is in the way".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(path: &Path) -> String {
+        format!("{:#}", Source::read(path).unwrap_err())
+    }
+
+    #[test]
+    fn what_is_no_scenario_is_called_what_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(refusal(&folder.path().join("none.toml")).starts_with("no file `"));
+        assert!(refusal(folder.path()).contains("is a folder, not a scenario"));
+        let binary = folder.path().join("binary.toml");
+        std::fs::write(&binary, b"a = 1\n\xff\xfe").unwrap();
+        assert!(refusal(&binary).contains("is not UTF-8 text: line 2, byte 6"), "{}", refusal(&binary));
+    }
+
+    #[test]
+    fn a_file_beyond_all_measure_is_refused_without_being_held() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large.toml");
+        File::create(&path).unwrap().set_len(LARGEST + 1).unwrap();
+        assert!(refusal(&path).contains("is larger than 64 MiB"));
+    }
+}

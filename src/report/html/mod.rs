@@ -1,0 +1,137 @@
+//! A page that stands alone: one file, no network, no script, readable in ten years. It answers in the order in which
+//! people ask: the verdict, six numbers and how sure they are, what happened when, who was hit, what multiplied, how
+//! it was counted, and how to print it again.
+
+mod sections;
+mod strip;
+
+use super::finding::finding;
+use super::quantity::count;
+use super::story::{Story, Subject};
+use super::words::readable;
+
+const STYLE: &str = include_str!("page.css");
+
+/// What a page needs beside its subject.
+#[derive(Clone, Copy, Debug)]
+pub struct Extras<'a> {
+    /// The timeline as an inline SVG; left out where there is none.
+    pub timeline_svg: Option<&'a str>,
+    /// The same for a dark page; without it the light one stands on a white ground.
+    pub timeline_dark_svg: Option<&'a str>,
+    /// The command that prints the page again.
+    pub command: &'a str,
+}
+
+/// The stand-alone page of a run.
+pub fn page(subject: &Subject<'_>, extras: Extras<'_>) -> String {
+    let finding = finding(subject);
+    let mut body = String::new();
+    body.push_str(&head(subject, &finding));
+    if let Some(story) = Story::of(subject) {
+        body.push_str(&sections::numbers(subject, &story));
+        body.push_str(&sections::timeline(extras, &finding));
+        body.push_str(&sections::phases(subject));
+        body.push_str(&sections::factors(subject, &story));
+    }
+    body.push_str(&sections::certainty(subject));
+    body.push_str(&sections::again(subject, extras.command));
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{} · retrycast</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n",
+        escaped(&subject.scenario.title)
+    )
+}
+
+fn head(subject: &Subject<'_>, finding: &str) -> String {
+    let runs = match subject.result.replicates {
+        None => String::new(),
+        Some(1) => " · 1 replicate".to_owned(),
+        Some(n) => format!(" · {} replicates", count(n as f64)),
+    };
+    format!(
+        "<header>\n<p class=\"run\"><b>retrycast</b> {} · variant <b>{}</b> · seed {}{runs}</p>\n\
+         <h1>{}</h1>\n<p class=\"lead\">{}</p>\n</header>\n",
+        escaped(&readable(&subject.scenario.name)),
+        escaped(&subject.scenario.variant),
+        subject.result.seed.0,
+        escaped(finding),
+        escaped(&subject.scenario.title),
+    )
+}
+
+/// Text as HTML has it.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    fn printed(result: &crate::experiment::RunResult) -> String {
+        let (scenario, worst) = (fixture::scenario(), fixture::worst());
+        let subject = Subject { worst: &worst, ..Subject::new(&scenario, result) };
+        let svg = "<svg viewBox=\"0 0 1600 900\"><rect width=\"1600\" height=\"900\" fill=\"#fff\"/></svg>";
+        page(
+            &subject,
+            Extras {
+                timeline_svg: Some(svg),
+                timeline_dark_svg: None,
+                command: "retrycast run scenarios/report_storm.toml --seed 1",
+            },
+        )
+    }
+
+    #[test]
+    fn the_page_stands_alone() {
+        for result in [fixture::single(), fixture::replicated()] {
+            let page = printed(&result);
+            assert!(page.starts_with("<!doctype html>"));
+            for outside in ["http://", "https://", "<script", "<link", "@import", "url(", "src="] {
+                assert!(!page.contains(outside), "{outside}");
+            }
+            assert!(page.contains("<h1>Three stacked retry layers turn"));
+            assert!(page.contains("prefers-color-scheme: dark"));
+            assert!(page.contains("retrycast run scenarios/report_storm.toml --seed 1"));
+            assert!(page.contains("9372f5b103e37352"));
+        }
+    }
+
+    #[test]
+    fn every_tag_that_opens_closes() {
+        let page = printed(&fixture::replicated());
+        for tag in ["main", "section", "table", "tr", "td", "th", "div", "p", "ul", "li", "figure", "svg", "dl", "h2"] {
+            let opened = page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
+            assert_eq!(opened, page.matches(&format!("</{tag}>")).count(), "{tag}");
+        }
+    }
+
+    #[test]
+    fn names_of_the_scenario_cannot_become_markup() {
+        let mut scenario = fixture::scenario();
+        scenario.title = "<b>&\"storm\"".into();
+        scenario.traffic[0].name = "<i>".into();
+        let result = fixture::single();
+        let page = page(
+            &Subject::new(&scenario, &result),
+            Extras { timeline_svg: None, timeline_dark_svg: None, command: "<x>" },
+        );
+        assert!(page.contains("&lt;b&gt;&amp;&quot;storm&quot;"));
+        assert!(!page.contains("<i>") && !page.contains("<x>"));
+    }
+}

@@ -1,0 +1,220 @@
+//! The JSON Schema of the summary, for readers who check what they parse. Names of classes, phases, limits and guards
+//! are the scenario's; statuses are whatever the provider answered. Everything else is listed.
+
+use serde_json::{Map, Value, json};
+
+use super::json::FORMAT;
+
+/// The JSON Schema (draft 2020-12) of the summary.
+pub fn summary() -> Value {
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": FORMAT,
+        "description": "The summary that `retrycast run --format json` prints. A leaf of one run is a number, null \
+            where it is not defined; with `--replicates N` it is a statistic over the replicates, also for N = 1.",
+        "type": "object",
+        "required": [
+            "format", "scenario", "title", "variant", "seed", "replicates", "digest", "world_digest", "horizon_s",
+            "origin_s", "counting", "classes", "phases", "recovery", "limits", "guards",
+        ],
+        "additionalProperties": false,
+        "properties": {
+            "format": {"const": FORMAT},
+            "scenario": text("The scenario's file name without its ending."),
+            "title": text("What the scenario is about, in one line."),
+            "variant": text("The variant that was run."),
+            "seed": {"type": "integer", "minimum": 0, "description": "The seed; replicate 0 uses it as it is."},
+            "replicates": {"type": ["integer", "null"], "minimum": 1, "description": "Null for a single run."},
+            "digest": digest("Equal digests mean the same run, fact by fact, on any machine and number of threads."),
+            "world_digest": digest("Covers arrivals, tokens and faults only: equal across policies."),
+            "horizon_s": {"type": "number", "minimum": 0},
+            "origin_s": {"type": "number", "minimum": 0, "description": "What pictures and tables call minute 0."},
+            "counting": {"type": "array", "items": {"type": "string"}, "description": "How things are counted."},
+            "classes": named("$class", "One entry for each traffic class: the whole run."),
+            "phases": named("$phase", "One entry for each phase."),
+            "recovery": leaves(&["total_s", "queue_s", "live_429_s", "requests_per_call_s"],
+                "Seconds after the end of the last fault window; null: never within the run."),
+            "limits": named("$limit", "One entry for each limit of the provider."),
+            "guards": named("$guard", "One entry for each guard."),
+            "series": {"$ref": "#/$defs/series"},
+        },
+        "$defs": definitions(),
+    })
+}
+
+/// The keys of a class that are plain leaves.
+const CLASS_LEAVES: [&str; 24] = [
+    "offered",
+    "delivered",
+    "failed",
+    "abandoned",
+    "unfinished",
+    "failed_share",
+    "not_delivered_share",
+    "runs",
+    "calls",
+    "requests",
+    "steps_offered",
+    "amplification",
+    "amplification_by_task",
+    "requests_per_call",
+    "requests_per_call_peak",
+    "max_requests_per_task",
+    "max_requests_per_failed_task",
+    "tasks_with_429",
+    "tasks_with_429_share",
+    "requests_429_share",
+    "tasks_with_overload",
+    "tasks_with_overload_share",
+    "short_circuited",
+    "suppressed",
+];
+
+fn definitions() -> Value {
+    let mut class: Map<String, Value> = CLASS_LEAVES.iter().map(|key| ((*key).to_owned(), leaf())).collect();
+    class.insert("responses".into(), open_leaves("Requests by what was answered: a status, `timeout` or `dropped`."));
+    class.insert(
+        "latency_s".into(),
+        leaves(&["mean", "p50", "p90", "p95", "p99", "max"], "Of delivered tasks only, from arrival, in seconds."),
+    );
+    class.insert(
+        "worker_time_s".into(),
+        leaves(
+            &["serving", "refused", "waiting_retry", "waiting_limiter", "idle"],
+            "Worker-seconds by what the workers did; jobs only.",
+        ),
+    );
+    class.insert(
+        "factors".into(),
+        open_leaves("Outermost first; they multiply to amplification_by_task. `runs` stands for the queue."),
+    );
+    class.insert("layers".into(), named("$layer", "One entry for each element of the client."));
+    json!({
+        "leaf": {"anyOf": [{"type": ["number", "null"]}, {"$ref": "#/$defs/statistic"}]},
+        "statistic": statistic(),
+        "$class": {"type": "object", "properties": class, "description": "Numbers of one traffic class."},
+        "$phase": {
+            "type": "object",
+            "required": ["from_s", "to_s", "classes"],
+            "properties": {
+                "from_s": leaf(), "to_s": leaf(),
+                "classes": named("$class", "The same keys as in `classes`, for this phase."),
+            },
+        },
+        "$limit": leaves(&["admitted", "refused", "lowest_share", "below_tenth_s"], "Numbers of one limit."),
+        "$guard": leaves(&["trips", "refused", "waits", "waited_s"], "Numbers of one guard."),
+        "$layer": leaves(&["entered", "retries", "exhausted", "gave_up", "refused", "waited_s"],
+            "Numbers of one element of a client."),
+        "series": series(),
+    })
+}
+
+fn statistic() -> Value {
+    let number = json!({"type": ["number", "null"]});
+    json!({
+        "type": "object",
+        "required": ["mean", "sd", "p5", "p50", "p95", "min", "max", "ci95", "n"],
+        "additionalProperties": false,
+        "properties": {
+            "mean": number, "p5": number, "p50": number, "p95": number, "min": number, "max": number,
+            "sd": {"type": ["number", "null"], "description": "Null below two values."},
+            "ci95": {
+                "type": ["array", "null"], "items": {"type": "number"}, "minItems": 2, "maxItems": 2,
+                "description": "The 95 % confidence interval of the mean.",
+            },
+            "n": {"type": "integer", "minimum": 0, "description": "The replicates that define the number."},
+            "modes": {
+                "type": "array",
+                "minItems": 2,
+                "description": "The groups of values, where there are two or more.",
+                "items": {
+                    "type": "object",
+                    "required": ["share", "mean", "min", "max"],
+                    "additionalProperties": false,
+                    "properties": {"share": number, "mean": number, "min": number, "max": number},
+                },
+            },
+        },
+    })
+}
+
+fn series() -> Value {
+    let list = |of: Value| json!({"type": "array", "items": of});
+    let counts = || list(json!({"type": "integer", "minimum": 0}));
+    let numbers = || list(json!({"type": ["number", "null"]}));
+    json!({
+        "type": "object",
+        "description": "Series of a single run; bin i begins at from_s[i] and lasts bin_s.",
+        "required": ["bin_s", "from_s", "classes", "limits"],
+        "properties": {
+            "bin_s": {"type": "number", "exclusiveMinimum": 0},
+            "from_s": list(json!({"type": "number"})),
+            "classes": {"type": "object", "additionalProperties": {
+                "type": "object",
+                "required": ["arrivals", "with_429_share", "calls", "requests_per_call", "queue"],
+                "properties": {
+                    "arrivals": counts(), "with_429_share": numbers(), "calls": counts(),
+                    "requests_per_call": numbers(), "queue": counts(),
+                },
+            }},
+            "limits": {"type": "object", "additionalProperties": {
+                "type": "object", "required": ["lowest_share"], "properties": {"lowest_share": numbers()},
+            }},
+        },
+    })
+}
+
+fn leaf() -> Value {
+    json!({"$ref": "#/$defs/leaf"})
+}
+
+fn text(description: &str) -> Value {
+    json!({"type": "string", "description": description})
+}
+
+fn digest(description: &str) -> Value {
+    json!({"type": "string", "pattern": "^[0-9a-f]{16}$", "description": description})
+}
+
+fn leaves(keys: &[&str], description: &str) -> Value {
+    let properties: Map<String, Value> = keys.iter().map(|key| ((*key).to_owned(), leaf())).collect();
+    json!({"type": "object", "properties": properties, "description": description})
+}
+
+fn open_leaves(description: &str) -> Value {
+    json!({"type": "object", "additionalProperties": leaf(), "description": description})
+}
+
+fn named(definition: &str, description: &str) -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": {"$ref": format!("#/$defs/{definition}")},
+        "description": description,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{Subject, fixture, json};
+
+    #[test]
+    fn the_schema_requires_every_key_that_the_summary_always_has() {
+        let (scenario, result) = (fixture::scenario(), fixture::replicated());
+        let document = json::summary(&Subject::new(&scenario, &result));
+        let schema = summary();
+        let required: Vec<&str> = schema["required"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        let written: Vec<&str> = document.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(required, written);
+    }
+
+    #[test]
+    fn every_reference_points_at_a_definition() {
+        let schema = summary();
+        let text = schema.to_string();
+        for part in text.split("\"#/$defs/").skip(1) {
+            let name = part.split('"').next().unwrap();
+            assert!(schema["$defs"].get(name).is_some(), "{name}");
+        }
+    }
+}
