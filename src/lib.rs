@@ -1,9 +1,11 @@
 //! stub
+pub mod document;
 pub mod experiment;
 pub mod metrics;
 pub mod observe;
 pub mod policy;
 pub mod provider;
+pub mod preset;
 pub mod random;
 pub mod scenario;
 pub mod stats;
