@@ -24,6 +24,8 @@ pub struct RetryPolicy {
     pub jitter: Jitter,
     /// What a server hint does to it.
     pub hint: HintRule,
+    /// The longest planned wait: hint and backoff are cut to it before jitter; `None` for no cap.
+    pub wait_cap: Option<SimDuration>,
     /// The longest time one attempt of this layer may take; `None` for no limit.
     pub timeout: Option<SimDuration>,
     /// Whether a wait of this layer keeps the worker.
@@ -101,13 +103,13 @@ impl RetryPolicy {
         }
         let own = || {
             let planned = self.backoff.wait(state.attempts, state.previous, &stream);
-            self.jitter.apply(planned, &stream)
+            self.jitter.apply(self.capped(planned), &stream)
         };
         let wait = match self.hint.read(answer.hint) {
             HintedWait::Own => own(),
-            HintedWait::Exactly { wait, jittered: true } => self.jitter.apply(wait, &stream),
-            HintedWait::Exactly { wait, jittered: false } => wait,
-            HintedWait::AtLeast(hint) => own().max(hint),
+            HintedWait::Exactly { wait, jittered: true } => self.jitter.apply(self.capped(wait), &stream),
+            HintedWait::Exactly { wait, jittered: false } => self.capped(wait),
+            HintedWait::AtLeast(hint) => own().max(self.capped(hint)),
             HintedWait::GiveUp => return Decision::GiveUp(GiveUp::HintTooLong),
         };
         if let Some(deadline) = self.deadline {
@@ -125,9 +127,14 @@ impl RetryPolicy {
         Decision::Retry { at: now + wait }
     }
 
+    /// A planned wait, cut to the cap.
+    fn capped(&self, wait: SimDuration) -> SimDuration {
+        self.wait_cap.map_or(wait, |cap| wait.min(cap))
+    }
+
     /// The shortest and the longest own wait before retry number `n` (from 1), jitter included, hints left out.
     pub fn own_wait(&self, n: u32) -> (SimDuration, SimDuration) {
-        self.jitter.range(self.backoff.shortest(n), self.backoff.longest(n))
+        self.jitter.range(self.capped(self.backoff.shortest(n)), self.capped(self.backoff.longest(n)))
     }
 }
 
@@ -149,6 +156,7 @@ mod tests {
             },
             jitter: Jitter::Subtract(0.25),
             hint: HintRule::Obey { cap: SimDuration::from_secs(3), above: AboveCap::Clamp, jittered: true },
+            wait_cap: None,
             timeout: None,
             holds_worker: true,
         }
@@ -167,6 +175,18 @@ mod tests {
             panic!("a 429 is retried")
         };
         assert!(at.as_secs_f64() > 2.25 && at.as_secs_f64() <= 3.0);
+    }
+
+    #[test]
+    fn a_wait_cap_cuts_hints_and_ladders_before_jitter() {
+        let mut policy = policy();
+        policy.hint = HintRule::Obey { cap: SimDuration::MAX, above: AboveCap::Clamp, jittered: false };
+        policy.wait_cap = Some(SimDuration::from_secs(3));
+        let answer = Answer::refused(429).with_hint(Some(SimDuration::from_secs(120)));
+        let decision = policy.decide(&mut entered(), &answer, SimTime::ZERO, || Seed(1).key().stream());
+        assert_eq!(decision, Decision::Retry { at: SimTime::ZERO + SimDuration::from_secs(3) });
+        // By hand: the fifth step of the ladder is 8 s, cut to 3 s, less up to a quarter.
+        assert_eq!(policy.own_wait(5), (SimDuration::from_millis(2_250), SimDuration::from_secs(3)));
     }
 
     #[test]

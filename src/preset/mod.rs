@@ -151,6 +151,12 @@ impl Preset {
     }
 }
 
+/// The family that has this word, and the word; the first one where several have it.
+pub fn word_of_some_family(word: &str) -> Option<(&'static Family, &'static Word)> {
+    let of = |family: &'static Family| Some((family, family.words.iter().find(|known| known.word == word)?));
+    FAMILIES.into_iter().find_map(of)
+}
+
 /// The word as it is: the general key has the same form.
 fn as_it_is(spoken: &Spoken<'_>) -> Option<Value> {
     Some(spoken.field.node.value.clone())

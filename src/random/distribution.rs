@@ -33,6 +33,27 @@ pub enum Shape {
         /// The standard deviation of the logarithm.
         sigma: f64,
     },
+    /// Normal, given that it is not negative.
+    Normal {
+        /// The mean before the negative part is cut away.
+        mean: f64,
+        /// The standard deviation before that.
+        sd: f64,
+    },
+    /// Gamma.
+    Gamma {
+        /// Its mean.
+        mean: f64,
+        /// The standard deviation divided by the mean.
+        cv: f64,
+    },
+    /// Weibull.
+    Weibull {
+        /// Its mean.
+        mean: f64,
+        /// The exponent.
+        shape: f64,
+    },
 }
 
 impl Distribution {
@@ -56,6 +77,7 @@ impl Distribution {
         match self.shape {
             Shape::Constant(v) => v,
             Shape::Uniform { low, high } => low + (high - low) * stream.next_unit(),
+            Shape::Normal { mean, .. } | Shape::Gamma { mean, .. } | Shape::Weibull { mean, .. } => mean,
             Shape::Exponential { mean } => -mean * math::ln(stream.next_open()),
             Shape::LogNormal { mean, sigma } => {
                 // Placeholder by Box and Muller until the portable ziggurat is in.
@@ -71,7 +93,11 @@ impl Distribution {
         match self.shape {
             Shape::Constant(v) => v,
             Shape::Uniform { low, high } => f64::midpoint(low, high),
-            Shape::Exponential { mean } | Shape::LogNormal { mean, .. } => mean,
+            Shape::Exponential { mean }
+            | Shape::LogNormal { mean, .. }
+            | Shape::Normal { mean, .. }
+            | Shape::Gamma { mean, .. }
+            | Shape::Weibull { mean, .. } => mean,
         }
     }
 }
