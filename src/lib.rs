@@ -1,4 +1,6 @@
 //! stub
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod document;
 pub mod experiment;
 pub mod metrics;
