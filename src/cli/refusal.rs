@@ -54,24 +54,24 @@ impl Page {
 
     fn hint(&self, hint: Option<&str>) -> String {
         let label = self.styled(anstyle::AnsiColor::BrightCyan.on_default().bold(), "hint");
-        hint.map_or_else(String::new, |hint| format!("{label}: {hint}\n"))
+        hint.map_or_else(String::new, |hint| format!("{label}: {}\n", harmless(hint)))
     }
 
     fn sentence(&self, message: &str, hint: Option<&str>) -> String {
-        format!("{}: {message}\n{}", self.error(), self.hint(hint))
+        format!("{}: {}\n{}", self.error(), harmless(message), self.hint(hint))
     }
 
     fn slip(&self, sets: &[String], fault: &Fault) -> String {
         let text = in_set(fault).and_then(|number| sets.get(number)).map_or("", String::as_str);
         let path = text.split('=').next().unwrap_or(text).trim();
-        let message = format!("`--set {}`: {}", path.escape_debug(), fault.message);
+        let message = format!("`--set {path}`: {}", fault.message);
         self.sentence(&message, fault.hint.as_deref())
     }
 
     fn faults(&self, path: &str, text: &str, sets: &[String], faults: &[Fault], left_out: usize) -> String {
         let count = faults.len() + left_out;
         let plural = if count == 1 { "fault" } else { "faults" };
-        let mut page = format!("{}: scenario `{path}` is not valid: {count} {plural}\n\n", self.error());
+        let mut page = format!("{}: scenario `{}` is not valid: {count} {plural}\n\n", self.error(), harmless(path));
         let mut lines = Lines::of(text);
         for fault in faults.iter().take(SHOWN) {
             let excerpt = match in_set(fault) {
@@ -157,6 +157,11 @@ fn on_command_line(text: &str, fault: &Fault) -> Excerpt {
     Excerpt { origin: "command line".to_owned(), line: None, text, span }
 }
 
+/// The text without what could steer a terminal: names come from files, and files from anywhere.
+fn harmless(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+}
+
 /// The largest boundary of a letter that is not past `at`.
 fn floor(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
@@ -185,6 +190,7 @@ fn cut(line: &str, span: Range<usize>) -> (String, Range<usize>) {
 mod tests {
     use super::*;
     use crate::scenario::{Source, load};
+    use snapbox::{assert_data_eq, str};
 
     fn refusal(text: &str, sets: &[&str]) -> String {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
@@ -192,10 +198,121 @@ mod tests {
         render(&load(&source).expect_err("the scenario is broken"), false)
     }
 
+    const BROKEN: &str = "horizon = \"1h\"\n[provider.faults.x]\nwindow = [\"22m\", \"0s\"]\nrespond = { status = 529 }\n\
+        [clients.batch]\nlayers = [\n  { name = \"sdk\", preset = \"anthropic-python\", max_retrys = 2 },\n]\n\
+        [traffic.report]\nkind = \"turns\"\nclient = \"bach\"\narrivals = { every = \"1s\" }\n\
+        steps = [{ name = \"a\", input_tokens = 1, latency = \"1s\" }]\n";
+
     #[test]
-    fn show() {
-        println!("{}", refusal("horizon = 10\n\n[clients.a]\nlayers = [ { name = \"sdk\", preset = \"anthropic-python\", max_retrys = 2 } ]\n[traffic.x]\nkind = \"turns\"\nclient = \"b\"\narrivals = { poisson = [[\"0s\", \"1/s\"], [\"0s\",\n \"2/s\"]] }\n", &["clients.a.layers.sdk.timeout=0s"]));
-        println!("{}", refusal("", &[]));
-        println!("{}", refusal("[[[", &[]));
+    fn every_fault_has_its_line_its_carets_and_its_remedy() {
+        assert_data_eq!(
+            refusal(BROKEN, &["clients.batch.layers.sdk.timeout=0s"]),
+            str![[r#"
+error: scenario `broken.toml` is not valid: 4 faults
+
+ --> 3:10
+  |
+3 | window = ["22m", "0s"]
+  |          ^^^^^^^^^^^^^ ends before it begins
+  |
+hint: write the start first: ["0s", "22m"]
+
+ --> 7:48
+  |
+7 |   { name = "sdk", preset = "anthropic-python", max_retrys = 2 },
+  |                                                ^^^^^^^^^^ unknown key
+  |
+hint: did you mean `max_retries`?
+
+  --> 11:10
+   |
+11 | client = "bach"
+   |          ^^^^^^ no client has this name
+   |
+hint: clients are `batch`; did you mean `batch`?
+
+--> command line
+ |
+ | --set clients.batch.layers.sdk.timeout=0s
+ |                                        ^^ must be longer than zero, found "0s"
+ |
+hint: write a duration such as "1s"
+
+nothing was run, nothing was written
+
+"#]]
+        );
+    }
+
+    #[test]
+    fn a_slip_on_the_command_line_alone_is_one_sentence() {
+        let sound = BROKEN
+            .replace("\"22m\", \"0s\"", "\"0s\", \"22m\"")
+            .replace("max_retrys", "max_retries")
+            .replace("bach", "batch");
+        assert_data_eq!(
+            refusal(&sound, &["clients.batch.layers.sdk.max_retries=-1"]),
+            str![[r#"
+error: `--set clients.batch.layers.sdk.max_retries`: must be at least 0, found -1
+hint: write a number from 0 to 999999
+
+"#]]
+        );
+    }
+
+    #[test]
+    fn an_empty_file_is_shown_with_what_it_lacks() {
+        assert_data_eq!(
+            refusal("", &[]),
+            str![[r#"
+error: scenario `broken.toml` is not valid: 3 faults
+
+ --> 1:1
+  |
+1 |
+  | ^ lacks the key `clients`
+  |
+hint: describe who sends requests as [clients.NAME]
+
+ --> 1:1
+  |
+1 |
+  | ^ lacks the key `horizon`
+  |
+hint: write when the run ends, such as horizon = "2h"
+
+ --> 1:1
+  |
+1 |
+  | ^ lacks the key `traffic`
+  |
+hint: describe who wants what as [traffic.NAME]
+
+nothing was run, nothing was written
+
+"#]]
+        );
+    }
+
+    #[test]
+    fn colour_adds_escapes_and_nothing_else() {
+        let refused = load(&Source::new("broken.toml", BROKEN)).expect_err("the scenario is broken");
+        let (plain, coloured) = (render(&refused, false), render(&refused, true));
+        assert!(coloured.contains('\u{1b}') && !plain.contains('\u{1b}'));
+        assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), plain);
+    }
+
+    #[test]
+    fn a_very_long_line_is_cut_around_its_fault() {
+        let text = format!("title = \"{}\" x\n", "é".repeat(100_000));
+        let shown = refusal(&text, &[]);
+        assert!(shown.len() < 2_000, "{} bytes", shown.len());
+        assert!(shown.contains("--> 1:100012"), "{shown}");
+    }
+
+    #[test]
+    fn nothing_in_a_file_steers_the_terminal() {
+        let shown = refusal("\"\u{1b}[31m\" = 1\n[clients.\"\u{7}\"]\n\u{1b}[2J\n", &[]);
+        assert!(!shown.chars().any(|letter| letter.is_control() && letter != '\n'), "{shown:?}");
     }
 }

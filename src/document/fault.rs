@@ -43,12 +43,16 @@ pub struct Faults {
 impl Faults {
     /// Adds a fault.
     pub fn add(&self, fault: Fault) {
-        let mut list = self.list.borrow_mut();
-        if list.len() < KEPT {
-            list.push(fault);
-        } else {
+        if self.is_full() {
             self.left_out.set(self.left_out.get() + 1);
+        } else {
+            self.list.borrow_mut().push(fault);
         }
+    }
+
+    /// Whether further faults are only counted.
+    pub fn is_full(&self) -> bool {
+        self.list.borrow().len() >= KEPT
     }
 
     /// Whether there is none.

@@ -235,7 +235,8 @@ impl<'a> Field<'a> {
             return self.wrong("is empty", format!("list at least one of the {what}"));
         }
         if items.len() > most {
-            return self.wrong(format!("has more than {most} {what}, found {}", items.len()), format!("list at most {most}"));
+            return self
+                .wrong(format!("has more than {most} {what}, found {}", items.len()), format!("list at most {most}"));
         }
         Some(items.iter().map(|item| Field::new(item.place, item, self.faults)).collect())
     }

@@ -34,7 +34,11 @@ pub fn listed(names: &[&str]) -> String {
 /// A hint for a name that is not there: what is there, and the near one.
 pub fn existing(plural: &str, names: &[&str], wanted: &str) -> String {
     let Some(best) = nearest(wanted, names.iter().copied()) else {
-        return if names.is_empty() { format!("there are no {plural}") } else { format!("{plural} are {}", listed(names)) };
+        return if names.is_empty() {
+            format!("there are no {plural}")
+        } else {
+            format!("{plural} are {}", listed(names))
+        };
     };
     format!("{plural} are {}; did you mean `{best}`?", listed(names))
 }
@@ -57,7 +61,10 @@ mod tests {
 
     #[test]
     fn a_hint_lists_what_there_is() {
-        assert_eq!(existing("clients", &["batch", "live"], "bach"), "clients are `batch`, `live`; did you mean `batch`?");
+        assert_eq!(
+            existing("clients", &["batch", "live"], "bach"),
+            "clients are `batch`, `live`; did you mean `batch`?"
+        );
         assert_eq!(existing("clients", &["batch", "live"], "zzz"), "clients are `batch`, `live`");
         assert_eq!(existing("clients", &[], "zzz"), "there are no clients");
     }

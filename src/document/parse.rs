@@ -18,7 +18,9 @@ pub const LONGEST: usize = 4 << 20;
 pub fn file(source: &str, faults: &Faults) -> Option<Table> {
     if source.len() > LONGEST {
         let message = format!("is longer than {} MiB, found {} MiB", LONGEST >> 20, source.len() >> 20);
-        faults.add(Fault::new(Place::TOP, message).hint("put long lists of arrivals into a CSV file and name it as `trace`"));
+        faults.add(
+            Fault::new(Place::TOP, message).hint("put long lists of arrivals into a CSV file and name it as `trace`"),
+        );
         return None;
     }
     if let Some(fault) = depth::check(source, Text::File) {
@@ -99,7 +101,8 @@ fn remedy(source: &str, span: Range<usize>, message: &str) -> Option<String> {
         return Some(format!("`{found}` is there twice; keep one"));
     }
     let bare = |c: char| c.is_ascii_alphanumeric() || "_-./%µ".contains(c);
-    if message.contains("quoted") || (message.contains("value") && !found.is_empty() && found.chars().all(bare)) {
+    if message.contains("must be quoted") || (message.contains("value") && !found.is_empty() && found.chars().all(bare))
+    {
         return Some(format!("texts and numbers with a unit stand in quotes: \"{found}\""));
     }
     None

@@ -115,9 +115,15 @@ impl<'a> Reader<'a> {
             if asked.contains(&name) {
                 continue;
             }
-            let best = near::nearest(name, asked.iter().copied().filter(|key| !self.table.contains(key)));
-            missing.retain(|(key, _)| Some(*key) != best);
             unchosen.clear();
+            if self.faults.is_full() {
+                self.faults.add(Fault::new(entry.key, "unknown key"));
+                continue;
+            }
+            // A slip more likely stands for a key that is not there than for one that is.
+            let absent = near::nearest(name, asked.iter().copied().filter(|key| !self.table.contains(key)));
+            missing.retain(|(key, _)| Some(*key) != absent);
+            let best = absent.or_else(|| near::nearest(name, asked.iter().copied()));
             let fault = Fault::new(entry.key, "unknown key");
             self.faults.add(match best {
                 Some(best) => fault.hint(format!("did you mean `{best}`?")),

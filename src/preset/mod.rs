@@ -63,8 +63,7 @@ struct Spoken<'a> {
 }
 
 /// Every family, in the order of the documentation.
-pub const FAMILIES: [&Family; 4] =
-    [&anthropic_python::FAMILY, &openai_python::FAMILY, &tenacity::FAMILY, &rq::FAMILY];
+pub const FAMILIES: [&Family; 4] = [&anthropic_python::FAMILY, &openai_python::FAMILY, &tenacity::FAMILY, &rq::FAMILY];
 
 /// A version of a family.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +100,8 @@ impl Preset {
             family.versions.iter().find(|version| version.number == number)
         };
         let Some(version) = version else {
-            let names: Vec<String> = family.versions.iter().map(|version| format!("{word}-{}", version.number)).collect();
+            let names: Vec<String> =
+                family.versions.iter().map(|version| format!("{word}-{}", version.number)).collect();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let message = format!("no version of `{word}` has this number, found {found}");
             return Err(NotAPreset { message, hint: near::existing("versions", &names, name) });
@@ -213,7 +213,10 @@ mod tests {
         assert_eq!(refused("tenacty").message, r#"no preset has this name, found "tenacty""#);
         assert!(refused("tenacty").hint.ends_with("did you mean `tenacity`?"));
         let version = refused("anthropic-python-1.14");
-        assert_eq!(version.message, r#"no version of `anthropic-python` has this number, found "anthropic-python-1.14""#);
+        assert_eq!(
+            version.message,
+            r#"no version of `anthropic-python` has this number, found "anthropic-python-1.14""#
+        );
         assert!(version.hint.ends_with("did you mean `anthropic-python-1.13`?"), "{}", version.hint);
     }
 

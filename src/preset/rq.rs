@@ -9,7 +9,8 @@ use crate::units::SimDuration;
 /// The most retries for which a list of waits is written out.
 const LONGEST_LIST: usize = 1_000;
 
-const DEFAULTS: &str = "max_attempts = 1\nretry_on = \"any\"\nbackoff = \"none\"\nrequeue = \"back\"\nresume = \"restart\"\n";
+const DEFAULTS: &str =
+    "max_attempts = 1\nretry_on = \"any\"\nbackoff = \"none\"\nrequeue = \"back\"\nresume = \"restart\"\n";
 
 pub(super) static FAMILY: Family = Family {
     word: "rq",

@@ -61,18 +61,15 @@ fn window(reader: &Reader<'_>, context: &Context<'_>) -> Option<Window> {
         }
         (Some(field), _) if window.from >= context.horizon => {
             let horizon = context.horizon - SimTime::ZERO;
-            field.wrong(format!("begins when the run is over, at {horizon}"), "begin earlier, or lengthen the `horizon`")
+            field
+                .wrong(format!("begins when the run is over, at {horizon}"), "begin earlier, or lengthen the `horizon`")
         }
         _ => Some(window),
     }
 }
 
 /// Pairs of a time and a number, times strictly ascending.
-fn points(
-    field: &Field<'_>,
-    example: &str,
-    number: impl Fn(&Field<'_>) -> Option<f64>,
-) -> Option<Vec<(SimTime, f64)>> {
+fn points(field: &Field<'_>, example: &str, number: impl Fn(&Field<'_>) -> Option<f64>) -> Option<Vec<(SimTime, f64)>> {
     let mut points: Vec<(SimTime, f64)> = Vec::new();
     let mut sound = true;
     for item in field.list("points", MOST)? {
@@ -114,7 +111,9 @@ fn count(field: &Field<'_>, reader: &Reader<'_>, window: Option<Window>) -> Opti
     let shape_field = reader.get("shape");
     let shape = match &shape_field {
         None => Some(vec![(SimTime::ZERO, 1.0)]),
-        Some(field) => points(field, r#"a time and a weight, such as ["10m", 13.1]"#, |field| field.number(0.0..=FASTEST)),
+        Some(field) => {
+            points(field, r#"a time and a weight, such as ["10m", 13.1]"#, |field| field.number(0.0..=FASTEST))
+        }
     };
     let (count, shape, window) = (count?, shape?, window?);
     let pieces = pieces(&shape, window);

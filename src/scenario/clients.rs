@@ -134,7 +134,7 @@ fn check_kind(layer: &Layer, kind: Kind, context: &Context<'_>) {
         }
         return;
     }
-    let places = [layer.requeue.map(|(_, place)| place), layer.resume.map(|(_, place)| place)];
+    let places = [layer.requeue.and_then(|(_, place)| place), layer.resume.and_then(|(_, place)| place)];
     for place in places.into_iter().flatten() {
         refuse(place, "only a queue puts jobs back", "leave it out, or write `kind = \"queue\"`");
     }

@@ -127,7 +127,11 @@ mod tests {
             ("\"12.1k\"", Tokens, Shape::Constant(12_100.0)),
             ("{ uniform = [\"1s\", \"2s\"] }", Seconds, Shape::Uniform { low: 1.0, high: 2.0 }),
             ("{ exponential = { mean = \"2s\" } }", Seconds, Shape::Exponential { mean: 2.0 }),
-            ("{ lognormal = { mean = \"12.1k\", sigma = 0.25 } }", Tokens, Shape::LogNormal { mean: 12_100.0, sigma: 0.25 }),
+            (
+                "{ lognormal = { mean = \"12.1k\", sigma = 0.25 } }",
+                Tokens,
+                Shape::LogNormal { mean: 12_100.0, sigma: 0.25 },
+            ),
             ("{ lognormal = { mean = 5, sigma = 0 } }", Tokens, Shape::Constant(5.0)),
             ("{ normal = { mean = 10, sd = 3 } }", Tokens, Shape::Normal { mean: 10.0, sd: 3.0 }),
             ("{ gamma = { mean = \"1s\", cv = 1.5 } }", Seconds, Shape::Gamma { mean: 1.0, cv: 1.5 }),

@@ -4,7 +4,7 @@
 use super::context::{Context, refer};
 use super::failures::failures;
 use super::waits;
-use crate::document::{Fault, Field, Place, Reader, Table, patch, reader};
+use crate::document::{Fault, Field, Place, Reader, Table, near, patch, reader};
 use crate::policy::retry::{Deadline, DeadlineCheck};
 use crate::policy::stack::{Place as QueuePlace, Resume};
 use crate::policy::{Backoff, Classification, HintRule, Jitter, Kind, RetryPolicy};
@@ -57,8 +57,12 @@ pub(super) struct Layer {
     pub(super) attempts: Place,
 }
 
-/// A setting that may have been said.
-pub(super) type Said<T> = Option<(T, Place)>;
+/// A setting, and where the file says it; a preset says it nowhere.
+pub(super) type Said<T> = Option<(T, Option<Place>)>;
+
+fn said_at(field: &Field<'_>) -> Option<Place> {
+    field.node.preset.is_none().then(|| field.place())
+}
 
 /// Reads one element.
 pub(super) fn element(item: &Field<'_>, context: &Context<'_>) -> Option<Draft> {
@@ -108,11 +112,12 @@ fn guard(item: &Field<'_>, table: &Table, context: &Context<'_>) -> Option<Draft
     if let Some(preset) = reader.get("preset") {
         context.faults.add(Fault::new(preset.key, "says `preset` beside `guard`").hint("keep one of them"));
     }
-    if kind == Some(Some(Kind::Queue))
-        && let Some(field) = reader.get("kind")
-    {
-        field.wrong::<()>("a guard cannot be a queue", r#"write "client" or "decorator""#);
-    }
+    let kind = match (kind, reader.get("kind")) {
+        (Some(Some(Kind::Queue)), Some(field)) => {
+            field.wrong("a guard cannot be a queue", r#"write "client" or "decorator""#)
+        }
+        (kind, _) => kind,
+    };
     reader.finish();
     let (name, off, kind, guard) = (name?, off?, kind?, guard?);
     Some(Draft { name, named, place: item.place(), off, kind, body: Body::Guard(guard) })
@@ -132,7 +137,13 @@ fn layer(item: &Field<'_>, table: &Table, context: &Context<'_>) -> Option<Draft
     if let Some((preset, place)) = preset {
         preset.expand(&mut table, place, context.faults);
     }
+    if preset.is_none() && is_misspelt(&table, context) {
+        return None;
+    }
     let foreign = foreign_words(&table, context);
+    if foreign.is_empty() && !["preset", "max_attempts", "retry_on"].iter().any(|key| table.contains(key)) {
+        return item.wrong("describes no layer", "give it a `preset`, a `guard`, or `max_attempts` and `retry_on`");
+    }
     let reader = Reader::new(&table, item.place(), context.faults);
     let Common { name, named, off, kind } = common(&reader, &table, item);
     reader.knows(&["preset"]);
@@ -152,6 +163,19 @@ fn layer(item: &Field<'_>, table: &Table, context: &Context<'_>) -> Option<Draft
     reader.finish();
     let (name, off, kind, layer) = (name?, off?, kind?, layer?);
     Some(Draft { name, named, place: item.place(), off, kind, body: Body::Retry(Box::new(layer)) })
+}
+
+/// Whether a slip in `preset` or `guard` hides what the element is. It is reported, and nothing else of the element:
+/// all its other keys would seem strange.
+fn is_misspelt(table: &Table, context: &Context<'_>) -> bool {
+    for (name, entry) in table.in_order() {
+        let best = near::nearest(name, ["preset", "guard"]).filter(|_| !GENERAL.contains(&name));
+        if let Some(best) = best {
+            context.faults.add(Fault::new(entry.key, "unknown key").hint(format!("did you mean `{best}`?")));
+            return true;
+        }
+    }
+    false
 }
 
 /// Keys that are words of some library, in a layer that does not name it, with the general key that they stand for.
@@ -196,7 +220,8 @@ fn retry(reader: &Reader<'_>, spared: &[&str], preset: Option<Preset>, table: &T
     let required = |key: &'static str, hint: &str| {
         if spared.contains(&key) { reader.get(key) } else { reader.need(key, hint) }
     };
-    let attempts_field = required("max_attempts", "write how many tries there are, the first one included, or a `preset`");
+    let attempts_field =
+        required("max_attempts", "write how many tries there are, the first one included, or a `preset`");
     let max_attempts = attempts_field.and_then(|field| attempts(&field));
     let retry_on = required("retry_on", r#"write "any" or a list such as [429, "5xx", "timeout", "connection"]"#);
     let retry_on = retry_on.and_then(|field| classification(&field));
@@ -212,9 +237,9 @@ fn retry(reader: &Reader<'_>, spared: &[&str], preset: Option<Preset>, table: &T
     let holds_field = reader.get("holds_worker");
     let holds_worker = holds_field.as_ref().map_or(Some(true), Field::truth);
     let places = [("back", QueuePlace::Back), ("front", QueuePlace::Front)];
-    let requeue = reader.maybe("requeue", |field| Some((field.word(&places)?, field.place())));
+    let requeue = reader.maybe("requeue", |field| Some((field.word(&places)?, said_at(field))));
     let resumes = [("restart", Resume::Restart), ("failed_step", Resume::FailedStep)];
-    let resume = reader.maybe("resume", |field| Some((field.word(&resumes)?, field.place())));
+    let resume = reader.maybe("resume", |field| Some((field.word(&resumes)?, said_at(field))));
     if let (Some(Backoff::Decorrelated { .. }), Some(field)) = (&backoff, &jitter_field)
         && jitter.is_some_and(|jitter| jitter != Jitter::None)
     {

@@ -16,7 +16,8 @@ pub(super) struct Failures {
     pub(super) short_circuited: bool,
 }
 
-const REMEDY: &str = r#"write statuses from 400 to 599, "4xx", "5xx", "500..599", "timeout", "connection" or "short_circuited""#;
+const REMEDY: &str =
+    r#"write statuses from 400 to 599, "4xx", "5xx", "500..599", "timeout", "connection" or "short_circuited""#;
 
 /// The failures that a list names.
 pub(super) fn failures(field: &Field<'_>) -> Option<Failures> {

@@ -47,7 +47,8 @@ fn breaker(field: &Field<'_>) -> Option<CircuitBreaker> {
     let reader = field.table("a breaker's settings")?;
     let words = [("responses", BreakerCounts::Responses), ("results", BreakerCounts::Results)];
     let counts = reader.need("counts", r#"write "responses" or "results""#).and_then(|field| field.word(&words));
-    let of = reader.need("of", "write the failures that it counts, such as [529, 503]").and_then(|field| counted(&field));
+    let of =
+        reader.need("of", "write the failures that it counts, such as [529, 503]").and_then(|field| counted(&field));
     let last = reader.need("last", "write how many results it looks at, such as 20");
     let last = last.and_then(|field| field.whole(1..=4096));
     let minimum = match reader.get("minimum") {

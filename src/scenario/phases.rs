@@ -79,9 +79,10 @@ fn window_of(field: &Field<'_>, windows: &[(&str, When)]) -> Option<Window> {
     let wanted = field.text()?;
     match windows.iter().find(|(name, _)| *name == wanted) {
         Some((_, When::In(window))) => Some(*window),
-        Some((_, When::Always)) => {
-            field.wrong(format!("`{wanted}` has no window"), "give the fault a `window`, or write `from` and `until`")
-        }
+        Some((_, When::Always)) => field.wrong(
+            format!("`{wanted}` has no window"),
+            "give the fault a `window`, or write times instead of its name",
+        ),
         Some((_, When::Unknown)) => None,
         None => {
             let names: Vec<&str> = windows.iter().map(|(name, _)| *name).collect();

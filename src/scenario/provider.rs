@@ -178,8 +178,7 @@ fn fault<'a>(name: &'a str, field: &Field<'a>, context: &Context<'_>, read: &mut
     reader.finish();
     let (window, probability, by_class, respond) = (window?, probability?, by_class?, respond?);
     let of_class = |class: usize| by_class.iter().find(|(named, _)| *named == class).map(|(_, profile)| profile);
-    let probability =
-        (0..context.classes.len()).map(|class| of_class(class).unwrap_or(&probability).clone()).collect();
+    let probability = (0..context.classes.len()).map(|class| of_class(class).unwrap_or(&probability).clone()).collect();
     Some(Fault { name: name.to_owned(), window, probability, respond })
 }
 

@@ -75,13 +75,7 @@ fn names<'a>(root: &'a Table, key: &str) -> Vec<&'a str> {
     root.get(key).and_then(|entry| entry.node.as_table()).map(Table::names).unwrap_or_default()
 }
 
-fn read(
-    source: &Source<'_>,
-    root: &Table,
-    variants: &Variants,
-    variant: &str,
-    faults: &Faults,
-) -> Option<Scenario> {
+fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, faults: &Faults) -> Option<Scenario> {
     let reader = Reader::new(root, Place::TOP, faults);
     reader.knows(&["base", "variants"]);
     let title = reader.or("title", source.stem().to_owned(), title);

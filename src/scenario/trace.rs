@@ -21,7 +21,9 @@ pub(super) fn read(
     let (column, shift) = (column?, shift?);
     let text = match file(path) {
         Ok(text) => text,
-        Err(why) => return field.wrong(format!("cannot be read: {why}"), "the path is relative to the scenario's file"),
+        Err(why) => {
+            return field.wrong(format!("cannot be read: {why}"), "the path is relative to the scenario's file");
+        }
     };
     match times(&text, column) {
         Ok(times) => Some(shifted(times, shift)),
@@ -32,7 +34,9 @@ pub(super) fn read(
         Err(Unreadable::Row(line, why)) => {
             field.wrong(format!("line {line} of `{path}` {why}"), "times are seconds, such as 12.5, in ascending order")
         }
-        Err(Unreadable::Empty) => field.wrong(format!("`{path}` has no rows"), "a trace has a header and a row per arrival"),
+        Err(Unreadable::Empty) => {
+            field.wrong(format!("`{path}` has no rows"), "a trace has a header and a row per arrival")
+        }
     }
 }
 
@@ -59,7 +63,8 @@ fn times(text: &str, column: &str) -> Result<Vec<SimTime>, Unreadable> {
         let wrong = |why: String| Unreadable::Row(i + 2, why);
         let cell = cells(line).nth(index).ok_or_else(|| wrong("lacks the column".to_owned()))?;
         let seconds = cell.parse::<f64>().ok().filter(|seconds| (0.0..=LONGEST.as_secs_f64()).contains(seconds));
-        let at = SimTime::from_secs_f64(seconds.ok_or_else(|| wrong(format!("is not a time, found {}", quoted(cell))))?);
+        let at =
+            SimTime::from_secs_f64(seconds.ok_or_else(|| wrong(format!("is not a time, found {}", quoted(cell))))?);
         if times.last().is_some_and(|last| *last > at) {
             return Err(wrong("is earlier than the line before it".to_owned()));
         }

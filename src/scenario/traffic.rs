@@ -79,7 +79,9 @@ fn kind(reader: &Reader<'_>, context: &Context<'_>) -> Option<(TaskKind, SimDura
         for key in JOB_KEYS {
             if let Some(field) = reader.get(key) {
                 let hint = "leave it out, or write `kind = \"jobs\"`";
-                context.faults.add(Fault::new(field.key, "only jobs wait for workers; this class has turns").hint(hint));
+                context
+                    .faults
+                    .add(Fault::new(field.key, "only jobs wait for workers; this class has turns").hint(hint));
                 sound = false;
             }
         }

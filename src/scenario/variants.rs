@@ -65,14 +65,16 @@ impl Variants {
         for (name, entry) in &entries {
             let Some(table) = entry.node.as_table() else {
                 let message = format!("must be a table of changes, found {}", entry.node.value.kind());
-                faults.add(Fault::new(entry.node.place, message).hint("write [variants.NAME] and the changes below it"));
+                faults
+                    .add(Fault::new(entry.node.place, message).hint("write [variants.NAME] and the changes below it"));
                 self.patches.push(Patch { name: (*name).to_owned(), extends: Vec::new(), table: Table::default() });
                 continue;
             };
             let mut table = table.clone();
             for fixed in ["variants", "base"] {
                 if let Some(entry) = table.remove(fixed) {
-                    faults.add(Fault::new(entry.key, format!("a variant cannot change `{fixed}`")).hint("leave it out"));
+                    faults
+                        .add(Fault::new(entry.key, format!("a variant cannot change `{fixed}`")).hint("leave it out"));
                 }
             }
             let extends = match table.remove("extends") {
@@ -91,7 +93,10 @@ impl Variants {
             let mut open = self.patches[start].extends.clone();
             while let Some(next) = open.pop() {
                 if next == start {
-                    let message = format!("`{}` extends itself, by way of the variants that it extends", self.patches[start].name);
+                    let message = format!(
+                        "`{}` extends itself, by way of the variants that it extends",
+                        self.patches[start].name
+                    );
                     faults.add(Fault::new(places[start], message).hint("take one `extends` out of the circle"));
                     break;
                 }

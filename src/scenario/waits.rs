@@ -31,7 +31,8 @@ pub(super) fn backoff(field: &Field<'_>) -> Option<Backoff> {
         ("exponential", field) => exponential(&field),
         ("decorrelated", field) => decorrelated(&field),
         (_, field) => {
-            let waits: Vec<Option<SimDuration>> = field.list("waits", LONGEST_LIST)?.iter().map(Field::duration).collect();
+            let waits: Vec<Option<SimDuration>> =
+                field.list("waits", LONGEST_LIST)?.iter().map(Field::duration).collect();
             waits.into_iter().collect::<Option<Vec<_>>>().map(Backoff::List)
         }
     }
@@ -42,7 +43,8 @@ const INITIAL: &str = r#"write the first wait, such as "500ms""#;
 fn linear(field: &Field<'_>) -> Option<Backoff> {
     let reader = field.table("initial, step and cap")?;
     let initial = reader.need("initial", INITIAL).and_then(|field| field.duration());
-    let step = reader.need("step", r#"write what each further wait adds, such as "1s""#).and_then(|field| field.duration());
+    let step =
+        reader.need("step", r#"write what each further wait adds, such as "1s""#).and_then(|field| field.duration());
     let cap = reader.or("cap", SimDuration::MAX, |field| field.duration());
     reader.finish();
     Some(Backoff::Linear { initial: initial?, step: step?, cap: cap? })

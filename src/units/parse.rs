@@ -151,7 +151,11 @@ fn quantity_misread(text: &str) -> Misread {
 /// A quantity such as `"400k"` or `"12.15k"`, not necessarily whole; at most [`LARGEST`].
 pub fn quantity(text: &str) -> Result<f64, Misread> {
     let value = suffixed(text).ok_or_else(|| quantity_misread(text))?.value();
-    if value > LARGEST as f64 { Err(misread("is larger than 10^15", text, "write a smaller number")) } else { Ok(value) }
+    if value > LARGEST as f64 {
+        Err(misread("is larger than 10^15", text, "write a smaller number"))
+    } else {
+        Ok(value)
+    }
 }
 
 /// A whole number such as `"400k"` or `"1.5M"`; at most [`LARGEST`].
