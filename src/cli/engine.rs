@@ -1,16 +1,14 @@
 //! The one place where the command line meets the engine.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use super::source::Source;
-use crate::experiment::RunResult;
+use super::source::{Source, reason};
+use crate::experiment::{self, Interrupted, RunResult};
+use crate::explain::{self, Explanation};
 use crate::random::Seed;
-use crate::report::{Subject, WorstCase};
-use crate::scenario::Scenario;
-
-/// The run was asked to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Interrupted;
+use crate::report::{Subject, WorstCase, explain as explain_text, explain_json};
+use crate::scenario::{self, Refusal, Scenario};
 
 /// A timeline as a picture.
 #[derive(Clone, Debug, Default)]
@@ -21,10 +19,25 @@ pub(super) struct Picture {
     pub(super) png: Vec<u8>,
 }
 
+/// Why a file gives no scenario.
+#[derive(Debug)]
+pub(super) struct Refused(pub(super) Refusal);
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(super::refusal::render(&self.0, false).trim_end())
+    }
+}
+
+impl std::error::Error for Refused {}
+
 /// The checked scenario of a file.
 pub(super) fn load(source: &Source, variant: Option<&str>, sets: &[String]) -> anyhow::Result<Scenario> {
-    let _ = (variant, sets, &source.text);
-    anyhow::bail!("scenario `{}` cannot be checked yet", source.name())
+    let path = source.path.to_string_lossy();
+    let beside = source.path.parent().unwrap_or(Path::new(""));
+    let trace = |name: &str| std::fs::read_to_string(beside.join(name)).map_err(|error| reason(&error));
+    let source = scenario::Source { path: &path, text: &source.text, variant, sets, trace: &trace };
+    scenario::load(&source).map_err(|refusal| Refused(refusal).into())
 }
 
 /// Runs it.
@@ -36,8 +49,7 @@ pub(super) fn run(
     interrupt: &AtomicBool,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<RunResult, Interrupted> {
-    let _ = (scenario, seed, replicates, threads, interrupt, progress);
-    Err(Interrupted)
+    experiment::run(scenario, seed, replicates, threads, interrupt, progress)
 }
 
 /// The timeline of a run.
@@ -48,12 +60,30 @@ pub(super) fn timeline(subject: &Subject<'_>) -> Picture {
 
 /// What the layers of each class multiply to at worst.
 pub(super) fn worst(scenario: &Scenario) -> Vec<WorstCase> {
-    let _ = scenario;
-    Vec::new()
+    let Explanation { classes, .. } = explain::explain(scenario);
+    classes
+        .into_iter()
+        .map(|class| WorstCase {
+            attempts: class
+                .layers
+                .iter()
+                .rev()
+                .filter_map(|layer| Some((layer.name.clone(), layer.repetition()?.max_attempts)))
+                .collect(),
+            per_step: class.worst.per_call_site,
+            per_task: class.worst.per_task,
+            class: class.name,
+        })
+        .collect()
 }
 
 /// What `explain` prints: text, or JSON.
 pub(super) fn explained(scenario: &Scenario, as_json: bool) -> String {
-    let _ = as_json;
-    format!("{}\n", scenario.title)
+    let explanation = explain::explain(scenario);
+    if as_json {
+        let json = explain_json::json(&explanation);
+        format!("{}\n", serde_json::to_string_pretty(&json).unwrap_or_default())
+    } else {
+        explain_text::text(&explanation)
+    }
 }

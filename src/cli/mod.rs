@@ -8,6 +8,7 @@ mod explain;
 mod files;
 mod interrupt;
 mod progress;
+pub mod refusal;
 mod run;
 mod source;
 pub mod stream;

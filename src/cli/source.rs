@@ -45,11 +45,6 @@ impl Source {
         })?;
         Ok(Source { path: path.to_owned(), text })
     }
-
-    /// The scenario's name: the file's name without its ending.
-    pub(super) fn name(&self) -> String {
-        self.path.file_stem().map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
-    }
 }
 
 /// The system's words for an error, in the house's spelling.

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 
+use super::engine::Refused;
+use super::refusal;
 use super::source::reason;
 
 /// The columns of a page where standard output is no terminal.
@@ -28,7 +30,10 @@ pub fn say(text: &str) {
 
 /// Says why there is no answer, on standard error, and gives the exit code for it.
 pub fn complain(error: &anyhow::Error) -> ExitCode {
-    say(&format!("error: {error:#}"));
+    match error.downcast_ref::<Refused>() {
+        Some(Refused(refusal)) => say(refusal::render(refusal, true).trim_end()),
+        None => say(&format!("error: {error:#}")),
+    }
     ExitCode::from(2)
 }
 

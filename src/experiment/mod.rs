@@ -4,5 +4,5 @@
 mod replicate;
 pub mod result;
 
-pub use replicate::{Interrupted, Progress, run};
+pub use replicate::{Interrupted, run};
 pub use result::{Band, Figure, RunResult};

@@ -11,36 +11,25 @@ use crate::scenario::Scenario;
 use crate::sim::simulate;
 use crate::stats::{Statistic, quantile};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The run was interrupted before all replicates were done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupted;
 
-/// Someone who is told that a replicate is done.
-pub trait Progress: Sync {
-    /// One more replicate is done.
-    fn advance(&self);
-}
-
-/// Nobody.
-impl Progress for () {
-    fn advance(&self) {}
-}
-
 /// Runs a scenario once, or `replicates` times on `threads` threads (`None`: one for each core).
 ///
-/// `interrupt` is looked at between replicates.
+/// `interrupt` is looked at between replicates; `progress` is told how many are done.
 pub fn run(
     scenario: &Scenario,
     seed: Seed,
     replicates: Option<u64>,
     threads: Option<usize>,
     interrupt: &AtomicBool,
-    progress: &impl Progress,
+    progress: &(dyn Fn(u64) + Sync),
 ) -> Result<RunResult, Interrupted> {
     let first = simulate(scenario, seed);
-    progress.advance();
+    progress(1);
     if interrupt.load(Ordering::Relaxed) {
         return Err(Interrupted);
     }
@@ -90,15 +79,16 @@ fn rows(
     n: u64,
     threads: Option<usize>,
     interrupt: &AtomicBool,
-    progress: &impl Progress,
+    progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Vec<Row>, Interrupted> {
+    let done = AtomicU64::new(1);
     let one = |k: u64| {
         if interrupt.load(Ordering::Relaxed) {
             return Err(Interrupted);
         }
         let outcome = simulate(scenario, seed.replicate(k));
         let row = Row::of(&summarize(scenario, &outcome), &outcome);
-        progress.advance();
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1);
         Ok(row)
     };
     // A pool that cannot be built (no more threads to be had) is no reason to fail: the caller's thread does the work.

@@ -2,11 +2,31 @@
 //! (clients, guards) that meet it. This layer is the only one that refuses input; past it nothing about input can
 //! fail.
 
+mod arrivals;
+mod check;
+mod clients;
+mod context;
+mod distribution;
+mod element;
+mod failures;
+mod guards;
+mod phases;
+mod provider;
+mod refusal;
+mod source;
+mod trace;
+mod traffic;
+mod variants;
+mod waits;
+
 use crate::policy::guard::Guard;
 use crate::policy::stack::Client;
 use crate::provider::{Provider, Window};
 use crate::traffic::TrafficClass;
 use crate::units::{SimDuration, SimTime};
+
+pub use refusal::Refusal;
+pub use source::{Source, load};
 
 /// A checked scenario.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,0 +1,165 @@
+//! Reading arrivals: one process or a list of them.
+
+use super::context::Context;
+use super::trace;
+use crate::document::{Field, Reader, Value};
+use crate::provider::Window;
+use crate::traffic::{ArrivalProcess, RatePiece};
+use crate::units::parse::FASTEST;
+use crate::units::{SimDuration, SimTime};
+
+/// The most processes of one class, and the most points of one rate.
+const MOST: usize = 10_000;
+
+/// The most instants of a list.
+const MOST_INSTANTS: usize = 1_000_000;
+
+/// Reads the arrivals of a class.
+pub(super) fn arrivals(field: &Field<'_>, context: &Context<'_>) -> Option<Vec<ArrivalProcess>> {
+    if !matches!(field.node.value, Value::Array(_)) {
+        return Some(vec![process(field, context)?]);
+    }
+    let items = field.list("arrival processes", MOST)?;
+    let read: Vec<Option<ArrivalProcess>> = items.iter().map(|item| process(item, context)).collect();
+    read.into_iter().collect()
+}
+
+fn process(field: &Field<'_>, context: &Context<'_>) -> Option<ArrivalProcess> {
+    let reader = field.table("one arrival process")?;
+    let chosen = reader.only(&["poisson", "count", "every", "at", "trace"]);
+    let process = match chosen {
+        None => {
+            reader.knows(&["from", "until", "shape", "column"]);
+            None
+        }
+        Some(("poisson", field)) => poisson(&field, window(&reader, context)),
+        Some(("count", field)) => count(&field, &reader, window(&reader, context)),
+        Some(("every", field)) => {
+            let (every, window) = (field.positive_duration(), window(&reader, context));
+            every.zip(window).map(|(every, window)| ArrivalProcess::Every { every, window })
+        }
+        Some(("at", field)) => at(&field).map(ArrivalProcess::At),
+        Some((_, field)) => trace::read(&field, &reader, context.trace).map(ArrivalProcess::At),
+    };
+    reader.finish();
+    process
+}
+
+/// The window of a process: from the start to the horizon unless it says otherwise.
+fn window(reader: &Reader<'_>, context: &Context<'_>) -> Option<Window> {
+    let from_field = reader.get("from");
+    let until_field = reader.get("until");
+    let from = from_field.as_ref().map_or(Some(SimTime::ZERO), |field| field.instant());
+    let until = until_field.as_ref().map_or(Some(context.horizon), |field| field.instant());
+    let window = Window { from: from?, to: until? };
+    match (from_field, until_field) {
+        (_, Some(field)) if window.to < window.from => {
+            field.wrong("ends before it begins", "write an `until` that is later than `from`")
+        }
+        (_, Some(field)) if window.to == window.from => {
+            field.wrong("is empty: it ends when it begins", "write an `until` that is later than `from`")
+        }
+        (Some(field), _) if window.from >= context.horizon => {
+            let horizon = context.horizon - SimTime::ZERO;
+            field
+                .wrong(format!("begins when the run is over, at {horizon}"), "begin earlier, or lengthen the `horizon`")
+        }
+        _ => Some(window),
+    }
+}
+
+/// Pairs of a time and a number, times strictly ascending.
+fn points(field: &Field<'_>, example: &str, number: impl Fn(&Field<'_>) -> Option<f64>) -> Option<Vec<(SimTime, f64)>> {
+    let mut points: Vec<(SimTime, f64)> = Vec::new();
+    let mut sound = true;
+    for item in field.list("points", MOST)? {
+        let point = item.pair(example).and_then(|(time, value)| {
+            let (at, value) = (time.instant(), number(&value));
+            let at = at?;
+            if points.last().is_some_and(|(last, _)| *last >= at) {
+                return time.wrong("is not later than the point before it", "write the points in ascending time");
+            }
+            Some((at, value?))
+        });
+        match point {
+            Some(point) => points.push(point),
+            None => sound = false,
+        }
+    }
+    sound.then_some(points)
+}
+
+/// The points as pieces: the first at the window's start, nothing before the first point.
+fn pieces(points: &[(SimTime, f64)], window: Window) -> Vec<RatePiece> {
+    let begun = points.iter().rev().find(|(at, _)| *at <= window.from);
+    let first = RatePiece { from: window.from, rate: begun.map_or(0.0, |(_, rate)| *rate) };
+    let later = points.iter().filter(|(at, _)| window.from < *at && *at < window.to);
+    std::iter::once(first).chain(later.map(|(from, rate)| RatePiece { from: *from, rate: *rate })).collect()
+}
+
+fn poisson(field: &Field<'_>, window: Option<Window>) -> Option<ArrivalProcess> {
+    let points = match &field.node.value {
+        Value::Array(_) => points(field, r#"a time and a rate, such as ["10m", "13.1/min"]"#, |field| field.rate()),
+        _ => field.rate().map(|rate| vec![(SimTime::ZERO, rate)]),
+    };
+    let (points, window) = (points?, window?);
+    Some(ArrivalProcess::Poisson { pieces: pieces(&points, window), window })
+}
+
+fn count(field: &Field<'_>, reader: &Reader<'_>, window: Option<Window>) -> Option<ArrivalProcess> {
+    let count = field.whole(1..=1_000_000_000);
+    let shape_field = reader.get("shape");
+    let shape = match &shape_field {
+        None => Some(vec![(SimTime::ZERO, 1.0)]),
+        Some(field) => {
+            points(field, r#"a time and a weight, such as ["10m", 13.1]"#, |field| field.number(0.0..=FASTEST))
+        }
+    };
+    let (count, shape, window) = (count?, shape?, window?);
+    let pieces = pieces(&shape, window);
+    if let Some(field) = shape_field
+        && pieces.iter().all(|piece| piece.rate == 0.0)
+    {
+        return field.wrong("has no weight inside the window", "write a point with a weight above 0 inside it");
+    }
+    Some(ArrivalProcess::Count { count: count as u32, pieces, window })
+}
+
+fn at(field: &Field<'_>) -> Option<Vec<SimTime>> {
+    let mut times: Vec<SimTime> = Vec::new();
+    let mut sound = true;
+    for item in field.list("instants", MOST_INSTANTS)? {
+        match item.instant() {
+            Some(at) if times.last().is_none_or(|last| *last <= at) => times.push(at),
+            Some(_) => {
+                item.wrong::<()>("is earlier than the instant before it", "write the instants in ascending order");
+                sound = false;
+            }
+            None => sound = false,
+        }
+    }
+    sound.then_some(times)
+}
+
+/// Shifts every instant by the same time.
+pub(super) fn shifted(times: Vec<SimTime>, by: SimDuration) -> Vec<SimTime> {
+    times.into_iter().map(|at| at + by).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_begin_with_the_window_and_say_what_holds_there() {
+        let minute = |m: u64| SimTime::ZERO + SimDuration::from_mins(m);
+        let points = [(minute(5), 1.0), (minute(10), 2.0), (minute(20), 3.0)];
+        let cut = |from, to| {
+            let window = Window { from: minute(from), to: minute(to) };
+            pieces(&points, window).into_iter().map(|piece| (piece.from, piece.rate)).collect::<Vec<_>>()
+        };
+        assert_eq!(cut(0, 30), [(minute(0), 0.0), (minute(5), 1.0), (minute(10), 2.0), (minute(20), 3.0)]);
+        assert_eq!(cut(10, 20), [(minute(10), 2.0)]);
+        assert_eq!(cut(12, 25), [(minute(12), 2.0), (minute(20), 3.0)]);
+    }
+}

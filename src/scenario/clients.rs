@@ -1,0 +1,195 @@
+//! Reading clients: each a stack of elements, innermost first. An element's kind says where it belongs; where the file
+//! is silent the position does, so that the common stack needs no word about it.
+
+use super::context::{Context, each};
+use super::element::{Body, Draft, Layer, element};
+use crate::document::{Fault, Field, Place};
+use crate::policy::stack::{Place as QueuePlace, Requeue, Resume};
+use crate::policy::{Client, Element, Jitter, Kind, Role};
+
+/// The most elements of one client.
+const MOST_ELEMENTS: usize = 32;
+
+/// The most attempts of a stack, all layers multiplied.
+const MOST_PRODUCT: u64 = 1_000_000_000;
+
+/// A client with what cross checks need.
+pub(super) struct ReadClient {
+    /// The settings.
+    pub(super) client: Client,
+    /// For each layer that never stops and never waits but for a total budget, its index and its place.
+    pub(super) spinning: Vec<(usize, Place)>,
+}
+
+/// Reads all clients.
+pub(super) fn clients(field: Option<&Field<'_>>, context: &Context<'_>) -> Option<Vec<ReadClient>> {
+    let reader = field?.table("clients")?;
+    let clients = each(&reader, 64, "clients", |name, field| client(name, field, context));
+    reader.finish();
+    clients
+}
+
+fn client(name: &str, field: &Field<'_>, context: &Context<'_>) -> Option<ReadClient> {
+    let reader = field.table("layers")?;
+    let for_tests = reader.or("for_tests", false, |field| field.truth());
+    let layers = reader.need("layers", "write `layers = []` for a client that never retries");
+    let drafts = layers.and_then(|layers| drafts(&layers, context));
+    reader.finish();
+    let (for_tests, drafts) = (for_tests?, drafts?);
+    let stack = stack(drafts, context)?;
+    let client = Client::new(name.to_owned(), for_tests, stack.elements)?;
+    Some(ReadClient { client, spinning: stack.spinning })
+}
+
+/// The elements that are not switched off.
+fn drafts(layers: &Field<'_>, context: &Context<'_>) -> Option<Vec<Draft>> {
+    if matches!(&layers.node.value, crate::document::Value::Array(items) if items.is_empty()) {
+        return Some(Vec::new());
+    }
+    let items = layers.list("layers", MOST_ELEMENTS)?;
+    let read: Vec<Option<Draft>> = items.iter().map(|item| element(item, context)).collect();
+    unique(read.iter().flatten(), context);
+    let drafts: Vec<Draft> = read.into_iter().collect::<Option<_>>()?;
+    Some(drafts.into_iter().filter(|draft| !draft.off).collect())
+}
+
+fn unique<'d>(drafts: impl Iterator<Item = &'d Draft>, context: &Context<'_>) {
+    let mut names: Vec<&str> = Vec::new();
+    for draft in drafts {
+        if names.contains(&draft.name.as_str()) {
+            let message = format!("`{}` is the name of another layer of this client", draft.name);
+            context.faults.add(Fault::new(draft.named, message).hint("give it a `name` of its own"));
+        }
+        names.push(&draft.name);
+    }
+}
+
+struct Stack {
+    elements: Vec<Element>,
+    spinning: Vec<(usize, Place)>,
+}
+
+fn stack(drafts: Vec<Draft>, context: &Context<'_>) -> Option<Stack> {
+    let kinds = kinds(&drafts);
+    let before = context.faults.len();
+    check_order(&drafts, &kinds, context);
+    let mut spinning = Vec::new();
+    for (i, (draft, kind)) in drafts.iter().zip(&kinds).enumerate() {
+        if let Body::Retry(layer) = &draft.body {
+            check_kind(layer, *kind, context);
+            spinning.extend(check_end(layer, draft.place, context).map(|place| (i, place)));
+        }
+    }
+    check_product(&drafts, context);
+    if context.faults.len() > before {
+        return None;
+    }
+    let elements = drafts.into_iter().zip(kinds).map(|(draft, kind)| compose(draft, kind)).collect();
+    Some(Stack { elements, spinning })
+}
+
+/// The kind of every element: what it says, else what its preset says, else by its position.
+fn kinds(drafts: &[Draft]) -> Vec<Kind> {
+    let first_retry = drafts.iter().position(|draft| matches!(draft.body, Body::Retry(_)));
+    let layer_kind = |i: usize, draft: &Draft| match &draft.body {
+        Body::Guard(_) => None,
+        Body::Retry(layer) => {
+            let brought = draft.kind.or(layer.preset.map(|preset| preset.family.kind));
+            Some(brought.unwrap_or(if first_retry == Some(i) { Kind::Client } else { Kind::Decorator }))
+        }
+    };
+    let layers: Vec<Option<Kind>> = drafts.iter().enumerate().map(|(i, draft)| layer_kind(i, draft)).collect();
+    let call_edge = layers.iter().rposition(|kind| *kind == Some(Kind::Client)).unwrap_or(0);
+    let guard_kind = |i: usize| if i < call_edge { Kind::Client } else { Kind::Decorator };
+    let settled = |(i, kind): (usize, Option<Kind>)| kind.or(drafts[i].kind).unwrap_or_else(|| guard_kind(i));
+    layers.into_iter().enumerate().map(settled).collect()
+}
+
+/// Kinds never decrease outward, and a queue is the last.
+fn check_order(drafts: &[Draft], kinds: &[Kind], context: &Context<'_>) {
+    for i in 1..drafts.len() {
+        let (inner, outer) = (kinds[i - 1], kinds[i]);
+        let fault = |message: String| {
+            let hint = "layers are listed innermost first: client, then decorator, then one queue";
+            context.faults.add(Fault::new(drafts[i].place, message).hint(hint));
+        };
+        if outer < inner {
+            let (outer, inner) = (outer.word(), inner.word());
+            fault(format!("a layer of kind {outer} stands outside `{}`, of kind {inner}", drafts[i - 1].name));
+        } else if outer == Kind::Queue && inner == Kind::Queue {
+            fault(format!("a second queue stands outside `{}`", drafts[i - 1].name));
+        }
+    }
+}
+
+/// Keys that only queues have, and keys that they do not.
+fn check_kind(layer: &Layer, kind: Kind, context: &Context<'_>) {
+    let refuse = |place: Place, message: &str, hint: &str| context.faults.add(Fault::new(place, message).hint(hint));
+    if kind == Kind::Queue {
+        if let Some(place) = layer.timeout {
+            refuse(place, "a queue has no timeout", "give the layers inside it one");
+        }
+        if let Some(place) = layer.holds_worker {
+            refuse(place, "a job that waits in the queue holds no worker", "leave `holds_worker` out");
+        }
+        return;
+    }
+    let places = [layer.requeue.and_then(|(_, place)| place), layer.resume.and_then(|(_, place)| place)];
+    for place in places.into_iter().flatten() {
+        refuse(place, "only a queue puts jobs back", "leave it out, or write `kind = \"queue\"`");
+    }
+}
+
+/// A layer without end and without wait would retry for ever at one instant. With a total budget it ends where answers
+/// take time; the place is returned so that this can be checked.
+fn check_end(layer: &Layer, place: Place, context: &Context<'_>) -> Option<Place> {
+    if layer.policy.max_attempts.is_some() || !never_waits(layer) {
+        return None;
+    }
+    let at = if layer.attempts == Place::TOP { place } else { layer.attempts };
+    if layer.policy.deadline.is_none() {
+        let message = "retries without end and without wait: for ever at one instant";
+        context.faults.add(Fault::new(at, message).hint("limit the attempts, give it a wait, or a `total_budget`"));
+    }
+    Some(at)
+}
+
+fn never_waits(layer: &Layer) -> bool {
+    // A list repeats its last wait, and a ladder that starts at zero stays there: late retries show the rule.
+    const LATE: u32 = 2_000;
+    let adds = matches!(layer.policy.jitter, Jitter::Add(amount) if !amount.is_zero());
+    !adds && layer.policy.own_wait(LATE).1.is_zero()
+}
+
+fn check_product(drafts: &[Draft], context: &Context<'_>) {
+    let mut product = 1_u64;
+    for draft in drafts {
+        let Body::Retry(layer) = &draft.body else { continue };
+        let Some(attempts) = layer.policy.max_attempts else { return };
+        product = product.saturating_mul(u64::from(attempts));
+        if product > MOST_PRODUCT {
+            let message = format!("multiplies to more than 10^9 attempts, found {product}");
+            context.faults.add(Fault::new(layer.attempts, message).hint("lower the attempts of a layer"));
+            return;
+        }
+    }
+}
+
+fn compose(draft: Draft, kind: Kind) -> Element {
+    let (role, preset, unspoken) = match draft.body {
+        Body::Guard(guard) => (Role::Guard(guard), None, Vec::new()),
+        Body::Retry(layer) => {
+            let Layer { mut policy, preset, unspoken, requeue, resume, .. } = *layer;
+            let role = if kind == Kind::Queue {
+                policy.holds_worker = false;
+                let place = requeue.map_or(QueuePlace::Back, |(place, _)| place);
+                let resume = resume.map_or(Resume::Restart, |(resume, _)| resume);
+                Role::Queue(policy, Requeue { place, resume })
+            } else {
+                Role::Retry(policy)
+            };
+            (role, preset.map(|preset| preset.name()), unspoken)
+        }
+    };
+    Element { name: draft.name, kind, role, preset, unspoken }
+}

@@ -1,0 +1,45 @@
+//! What the parts of a scenario must know of each other while they are read: the names that they may refer to, the end
+//! of the run, and where faults go.
+
+use crate::document::{Fault, Faults, Field, Reader, near};
+use crate::units::SimTime;
+
+/// Names and bounds, known before the parts are read.
+pub(super) struct Context<'a> {
+    /// Where faults go.
+    pub(super) faults: &'a Faults,
+    /// When the run ends; far away where the file does not say it properly.
+    pub(super) horizon: SimTime,
+    /// The names of the guards, in the order of the file.
+    pub(super) guards: Vec<&'a str>,
+    /// The names of the clients, in the order of the file.
+    pub(super) clients: Vec<&'a str>,
+    /// The names of the traffic classes, in the order of the file.
+    pub(super) classes: Vec<&'a str>,
+    /// Reads a trace that the file names.
+    pub(super) trace: &'a dyn Fn(&str) -> Result<String, String>,
+}
+
+/// The index of the name that a value refers to.
+pub(super) fn refer(field: &Field<'_>, names: &[&str], one: &str, many: &str) -> Option<usize> {
+    let wanted = field.text()?;
+    let index = names.iter().position(|name| *name == wanted);
+    index.or_else(|| field.wrong(format!("no {one} has this name"), near::existing(many, names, wanted)))
+}
+
+/// Reads every named thing of a table, all of them even where one is wrong.
+pub(super) fn each<'a, T>(
+    reader: &Reader<'a>,
+    most: usize,
+    what: &str,
+    mut read: impl FnMut(&'a str, &Field<'a>) -> Option<T>,
+) -> Option<Vec<T>> {
+    let named = reader.named();
+    if named.len() > most {
+        let fault = Fault::new(reader.place(), format!("has more than {most} {what}, found {}", named.len()));
+        reader.faults().add(fault.hint(format!("describe at most {most}")));
+        return None;
+    }
+    let read: Vec<Option<T>> = named.iter().map(|(name, field)| read(name, field)).collect();
+    read.into_iter().collect()
+}

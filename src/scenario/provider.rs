@@ -1,0 +1,279 @@
+//! Reading the provider: its rate limits and what goes wrong on its side.
+
+use super::context::{Context, each};
+use super::distribution::{Measure, distribution};
+use crate::document::{Fault as Wrong, Field, Place, Reader, near};
+use crate::policy::TokenBucket;
+use crate::policy::pacer::Counts;
+use crate::provider::{
+    Fault, HintForm, Limit, Profile, Provider, Respond, WHOLE_SECOND, Window, default_refusal_latency,
+};
+use crate::random::Distribution;
+use crate::units::parse::LARGEST;
+use crate::units::{SimDuration, SimTime};
+
+/// The most limits and the most faults.
+const MOST: usize = 64;
+
+/// Names of default phases; a fault window of one of these names could not be told from it.
+const TAKEN: [&str; 3] = ["before", "recovery", "after"];
+
+/// When a fault can strike, as other parts refer to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// At all times.
+    Always,
+    /// In a window.
+    In(Window),
+    /// It said so wrongly and that is reported.
+    Unknown,
+}
+
+/// The provider with what cross checks need.
+pub(super) struct ReadProvider<'a> {
+    /// The settings; `None` where something is wrong.
+    pub(super) provider: Option<Provider>,
+    /// When each fault can strike, by its name.
+    pub(super) windows: Vec<(&'a str, When)>,
+    /// For each fault, where it says that it hangs.
+    pub(super) hangs: Vec<Option<Place>>,
+}
+
+/// Reads the provider.
+pub(super) fn provider<'a>(field: Option<&Field<'a>>, context: &Context<'_>) -> ReadProvider<'a> {
+    let mut read = ReadProvider { provider: None, windows: Vec::new(), hangs: Vec::new() };
+    let Some(field) = field else {
+        read.provider = Some(Provider::default());
+        return read;
+    };
+    let Some(reader) = field.table("limits and faults") else { return read };
+    let limits = match reader.get("limits") {
+        None => Some(Vec::new()),
+        Some(field) => field.table("limits").and_then(|reader| {
+            let limits = each(&reader, MOST, "limits", limit);
+            reader.finish();
+            limits
+        }),
+    };
+    let faults = match reader.get("faults") {
+        None => Some(Vec::new()),
+        Some(field) => field.table("faults").and_then(|reader| {
+            let faults = each(&reader, MOST, "faults", |name, field| fault(name, field, context, &mut read));
+            reader.finish();
+            faults
+        }),
+    };
+    reader.finish();
+    if let (Some(limits), Some(faults)) = (limits, faults) {
+        read.provider = Some(Provider { limits, faults });
+    }
+    read
+}
+
+/// What limits and pacers count.
+pub(super) fn counts(field: &Field<'_>) -> Option<Counts> {
+    let all = [Counts::Requests, Counts::InputTokens, Counts::OutputTokens, Counts::TotalTokens];
+    field.word(&all.map(|counts| (counts.word(), counts)))
+}
+
+/// The bucket of a limit or of a pacer.
+pub(super) fn bucket(reader: &Reader<'_>) -> Option<TokenBucket> {
+    let amount = reader.need("amount", r#"write how much flows in during `per`, such as "700k""#);
+    let amount = amount.and_then(|field| field.whole(1..=LARGEST));
+    let per = reader.need("per", r#"write the period of `amount`, such as "1m""#);
+    let per = per.and_then(|field| field.positive_duration());
+    let capacity_field = reader.get("capacity");
+    let capacity = match &capacity_field {
+        None => per,
+        Some(field) => field.positive_duration(),
+    };
+    let (amount, per, capacity) = (amount?, per?, capacity?);
+    let bucket = TokenBucket::new(amount, per, capacity)?;
+    if bucket.capacity_tokens() < 1.0
+        && let Some(field) = capacity_field
+    {
+        return field.must("be long enough to hold one", r#"write the time in which the bucket fills, such as "1m""#);
+    }
+    Some(bucket)
+}
+
+fn limit(name: &str, field: &Field<'_>) -> Option<Limit> {
+    let reader = field.table("a limit's settings")?;
+    let counts = reader.need("counts", r#"write what is counted, such as "input_tokens""#).and_then(|f| counts(&f));
+    let bucket = bucket(&reader);
+    let algorithm = reader.or("algorithm", (), |field| field.word(&[("token_bucket", ())]));
+    let refusal = match reader.get("refuse") {
+        None => Some(Refusal::default()),
+        Some(field) => refusal(&field),
+    };
+    reader.finish();
+    let (counts, bucket, (), refusal) = (counts?, bucket?, algorithm?, refusal?);
+    let Refusal { status, after, hint } = refusal;
+    Some(Limit { name: name.to_owned(), counts, bucket, status, refusal_latency: after, hint })
+}
+
+/// How a limit refuses.
+struct Refusal {
+    status: u16,
+    after: Distribution,
+    hint: Option<HintForm>,
+}
+
+/// Real providers say whole seconds.
+const WHOLE_SECONDS: HintForm = HintForm { minimum: SimDuration::ZERO, round_up_to: WHOLE_SECOND };
+
+impl Default for Refusal {
+    fn default() -> Self {
+        Refusal { status: 429, after: default_refusal_latency(), hint: Some(WHOLE_SECONDS) }
+    }
+}
+
+fn refusal(field: &Field<'_>) -> Option<Refusal> {
+    let reader = field.table("status, after and hint")?;
+    let status = reader.or("status", 429, |field| field.whole(400..=599));
+    let after = reader.or("after", default_refusal_latency(), |field| distribution(field, Measure::Seconds));
+    let hint = reader.or("hint", Some(WHOLE_SECONDS), hint_form);
+    reader.finish();
+    Some(Refusal { status: status? as u16, after: after?, hint: hint? })
+}
+
+fn hint_form(field: &Field<'_>) -> Option<Option<HintForm>> {
+    const EXACT: HintForm = HintForm { minimum: SimDuration::ZERO, round_up_to: SimDuration::ZERO };
+    if field.node.as_table().is_none() {
+        return field.word(&[("exact", Some(EXACT)), ("none", None)]);
+    }
+    let reader = field.table("minimum and round_up_to")?;
+    let minimum = reader.or("minimum", SimDuration::ZERO, |field| field.duration());
+    let round_up_to = reader.or("round_up_to", WHOLE_SECOND, |field| field.duration());
+    reader.finish();
+    Some(Some(HintForm { minimum: minimum?, round_up_to: round_up_to? }))
+}
+
+fn fault<'a>(name: &'a str, field: &Field<'a>, context: &Context<'_>, read: &mut ReadProvider<'a>) -> Option<Fault> {
+    read.hangs.push(None);
+    read.windows.push((name, When::Unknown));
+    let reader = field.table("a fault's settings")?;
+    let window = reader.maybe("window", window);
+    if let (Some(last), Some(window)) = (read.windows.last_mut(), window) {
+        last.1 = window.map_or(When::Always, When::In);
+    }
+    if TAKEN.contains(&name) && window != Some(None) {
+        let wrong = Wrong::new(field.key, format!("`{name}` is the name of a default phase"));
+        context.faults.add(wrong.hint("call the fault by what happens, such as `overload`"));
+    }
+    let since = window.flatten().map_or(SimTime::ZERO, |window| window.from);
+    let probability = reader.or("probability", Profile::constant(1.0)?, |field| profile(field, since));
+    let by_class = match reader.get("by_class") {
+        None => Some(Vec::new()),
+        Some(field) => by_class(&field, since, context),
+    };
+    let respond = reader.need("respond", r"write what a struck request gets, such as { status = 529 }");
+    let respond = respond.and_then(|field| {
+        let (respond, hang) = self::respond(&field)?;
+        if let Some(last) = read.hangs.last_mut() {
+            *last = hang;
+        }
+        Some(respond)
+    });
+    reader.finish();
+    let (window, probability, by_class, respond) = (window?, probability?, by_class?, respond?);
+    let of_class = |class: usize| by_class.iter().find(|(named, _)| *named == class).map(|(_, profile)| profile);
+    let probability = (0..context.classes.len()).map(|class| of_class(class).unwrap_or(&probability).clone()).collect();
+    Some(Fault { name: name.to_owned(), window, probability, respond })
+}
+
+/// A window of two times since the run began.
+pub(super) fn window(field: &Field<'_>) -> Option<Window> {
+    let (from, to) = field.pair(r#"the beginning and the end, such as ["10m", "32m"]"#)?;
+    let (begins, ends) = (from.instant(), to.instant());
+    let window = Window { from: begins?, to: ends? };
+    if window.to < window.from {
+        let hint = format!("write the start first: [{}, {}]", to.node.value, from.node.value);
+        return field.wrong("ends before it begins", hint);
+    }
+    if window.to == window.from {
+        return field.wrong("is empty: it ends when it begins", "write a later end, or leave the fault out");
+    }
+    Some(window)
+}
+
+/// A probability: a share, or points in time since `since`.
+fn profile(field: &Field<'_>, since: SimTime) -> Option<Profile> {
+    if !matches!(field.node.value, crate::document::Value::Array(_)) {
+        return Profile::constant(field.ratio()?);
+    }
+    let mut points = Vec::new();
+    let mut sound = true;
+    for item in field.list("points", 10_000)? {
+        let point = item.pair(r#"a time and a share, such as ["7.5m", 0.55]"#).and_then(|(time, share)| {
+            let (at, share) = (time.duration(), share.ratio());
+            let at = since + at?;
+            if points.last().is_some_and(|(last, _)| *last >= at) {
+                return time.wrong("is not later than the point before it", "write the points in ascending time");
+            }
+            Some((at, share?))
+        });
+        match point {
+            Some(point) => points.push(point),
+            None => sound = false,
+        }
+    }
+    if sound { Profile::through(points) } else { None }
+}
+
+fn by_class(field: &Field<'_>, since: SimTime, context: &Context<'_>) -> Option<Vec<(usize, Profile)>> {
+    let reader = field.table("classes and their probabilities")?;
+    let named: Vec<Option<(usize, Profile)>> = reader
+        .named()
+        .into_iter()
+        .map(|(name, field)| {
+            let class = context.classes.iter().position(|class| *class == name);
+            let profile = profile(&field, since);
+            if class.is_none() {
+                let hint = near::existing("classes", &context.classes, name);
+                context.faults.add(Wrong::new(field.key, "no class has this name").hint(hint));
+            }
+            Some((class?, profile?))
+        })
+        .collect();
+    reader.finish();
+    named.into_iter().collect()
+}
+
+/// What a struck request gets, and where it is said that it hangs.
+fn respond(field: &Field<'_>) -> Option<(Respond, Option<Place>)> {
+    let reader = field.table("one answer")?;
+    let chosen = reader.only(&["status", "drop", "hang"]);
+    let after = |reader: &Reader<'_>| {
+        reader.or("after", default_refusal_latency(), |field| distribution(field, Measure::Seconds))
+    };
+    let respond = match &chosen {
+        None => {
+            reader.knows(&["after", "retry_after", "should_retry"]);
+            None
+        }
+        Some(("status", field)) => {
+            let status = field.whole(400..=599);
+            let hint = reader.maybe("retry_after", |field| field.positive_duration());
+            let should_retry = reader.maybe("should_retry", |field| field.truth());
+            let after = after(&reader);
+            status.and_then(|status| {
+                let (after, hint, should_retry) = (after?, hint?, should_retry?);
+                Some(Respond::Status { status: status as u16, after, hint, should_retry })
+            })
+        }
+        Some(("drop", field)) => {
+            let said = must_be_true(field);
+            let after = after(&reader);
+            said.and(after).map(|after| Respond::Drop { after })
+        }
+        Some((_, field)) => must_be_true(field).map(|()| Respond::Hang),
+    };
+    reader.finish();
+    let hang = chosen.and_then(|(form, field)| (form == "hang").then_some(field.place()));
+    Some((respond?, hang))
+}
+
+fn must_be_true(field: &Field<'_>) -> Option<()> {
+    if field.truth()? { Some(()) } else { field.must("be true", "leave the fault out where it does not happen") }
+}

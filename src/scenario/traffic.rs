@@ -1,0 +1,134 @@
+//! Reading traffic classes.
+
+use super::arrivals::arrivals;
+use super::context::{Context, each, refer};
+use super::distribution::{Measure, distribution};
+use crate::document::{Fault, Field, Place, Reader, reader};
+use crate::provider::Window;
+use crate::random::Distribution;
+use crate::traffic::{Step, TaskKind, TrafficClass};
+use crate::units::{SimDuration, SimTime};
+
+/// The most traffic classes.
+const MOST_CLASSES: usize = 64;
+
+/// The most steps of a task.
+const MOST_STEPS: usize = 64;
+
+/// The most workers of a class.
+const MOST_WORKERS: u64 = 100_000;
+
+/// The most arrivals of a class that are to be expected.
+const MOST_ARRIVALS: f64 = 1e9;
+
+/// A class with what cross checks need.
+pub(super) struct ReadClass {
+    /// The settings.
+    pub(super) class: TrafficClass,
+    /// Where it names its client.
+    pub(super) client: Place,
+}
+
+/// Reads all traffic classes.
+pub(super) fn traffic(field: Option<&Field<'_>>, context: &Context<'_>) -> Option<Vec<ReadClass>> {
+    let field = field?;
+    let reader = field.table("traffic classes")?;
+    if context.classes.is_empty() {
+        return field.wrong("has no traffic class", "describe one as [traffic.NAME]");
+    }
+    let classes = each(&reader, MOST_CLASSES, "classes", |name, field| class(name, field, context));
+    reader.finish();
+    classes
+}
+
+fn class(name: &str, field: &Field<'_>, context: &Context<'_>) -> Option<ReadClass> {
+    let reader = field.table("a class's settings")?;
+    let kind = kind(&reader, context);
+    let client_field = reader.need("client", "write the name of the client that it uses");
+    let client = client_field.and_then(|field| refer(&field, &context.clients, "client", "clients"));
+    let arrivals_field = reader.need("arrivals", r#"write when its tasks arrive, such as { poisson = "4/min" }"#);
+    let arrivals = arrivals_field.and_then(|field| arrivals(&field, context));
+    if let (Some(processes), Some(field)) = (&arrivals, arrivals_field) {
+        let run = Window { from: SimTime::ZERO, to: context.horizon };
+        let expected: f64 = processes.iter().map(|process| process.expected(run)).sum();
+        if expected > MOST_ARRIVALS {
+            let message = format!("makes more than 10^9 arrivals, about {expected:.1e}");
+            field.wrong::<()>(message, "lower the rate, or shorten the `horizon`");
+        }
+    }
+    let steps = reader.need("steps", "list what a task asks of the provider, one table per step");
+    let steps = steps.and_then(|field| steps_of(&field));
+    let sla = reader.maybe("sla", |field| field.positive_duration());
+    reader.finish();
+    let ((kind, enqueue_delay), client, arrivals, steps, sla) = (kind?, client?, arrivals?, steps?, sla?);
+    let class = TrafficClass { name: name.to_owned(), kind, client, arrivals, enqueue_delay, steps, sla };
+    Some(ReadClass { class, client: client_field?.place() })
+}
+
+/// Jobs or turns, and the delay of jobs.
+fn kind(reader: &Reader<'_>, context: &Context<'_>) -> Option<(TaskKind, SimDuration)> {
+    const JOB_KEYS: [&str; 3] = ["workers", "processes", "enqueue_delay"];
+    let words = [("jobs", true), ("turns", false)];
+    let hint = r#"write "jobs" (they wait for a worker) or "turns" (they start at once)"#;
+    let Some(jobs) = reader.need("kind", hint).and_then(|field| field.word(&words)) else {
+        reader.knows(&JOB_KEYS);
+        return None;
+    };
+    if !jobs {
+        let mut sound = true;
+        for key in JOB_KEYS {
+            if let Some(field) = reader.get(key) {
+                let hint = "leave it out, or write `kind = \"jobs\"`";
+                context
+                    .faults
+                    .add(Fault::new(field.key, "only jobs wait for workers; this class has turns").hint(hint));
+                sound = false;
+            }
+        }
+        return sound.then_some((TaskKind::Turns, SimDuration::ZERO));
+    }
+    let workers = reader.need("workers", "write how many jobs are worked on at once");
+    let workers = workers.and_then(|field| field.whole(1..=MOST_WORKERS));
+    let processes = reader.or("processes", 1, |field| {
+        let processes = field.whole(1..=MOST_WORKERS)?;
+        if workers.is_some_and(|workers| processes > workers) {
+            return field.must("be at most the number of workers", "a process without a worker does nothing");
+        }
+        Some(processes)
+    });
+    let delay = reader.or("enqueue_delay", SimDuration::ZERO, |field| field.duration());
+    let (workers, processes) = (workers? as u32, processes? as u32);
+    Some((TaskKind::Jobs { workers, processes }, delay?))
+}
+
+fn steps_of(field: &Field<'_>) -> Option<Vec<Step>> {
+    let items = field.list("steps", MOST_STEPS)?;
+    let steps: Vec<Option<Step>> = items.iter().map(step).collect();
+    let steps: Vec<Step> = steps.into_iter().collect::<Option<_>>()?;
+    for (i, step) in steps.iter().enumerate() {
+        if steps[..i].iter().any(|other| other.name == step.name) {
+            items[i].wrong::<()>(format!("`{}` is the name of another step", step.name), "give it another name");
+        }
+    }
+    Some(steps)
+}
+
+fn step(item: &Field<'_>) -> Option<Step> {
+    let reader = item.table("a step's settings")?;
+    let name = reader.need("name", "give the step a name").and_then(|field| {
+        let name = field.text()?;
+        if reader::is_name(name) {
+            return Some(name.to_owned());
+        }
+        field.faults().add(reader::bad_name(field.place(), name));
+        None
+    });
+    let input = reader.need("input_tokens", r#"write the size of its prompt, such as "12k""#);
+    let input_tokens = input.and_then(|field| distribution(&field, Measure::Tokens));
+    let none = Distribution::constant(0.0);
+    let output_tokens = reader.or("output_tokens", none, |field| distribution(field, Measure::Tokens));
+    let latency = reader.need("latency", r#"write how long the provider takes, such as "2s""#);
+    let latency = latency.and_then(|field| distribution(&field, Measure::Seconds));
+    reader.finish();
+    Some(Step { name: name?, input_tokens: input_tokens?, output_tokens: output_tokens?, latency: latency? })
+}
