@@ -1,6 +1,8 @@
 //! The exact words of every refusal. Each theme is one table of small changes to a sound scenario and one snapshot of
 //! what is said about each: `LINE:COLUMN message`, and the hint below it.
 
+#![allow(clippy::needless_raw_string_hashes, reason = "snapshots are written by a tool")]
+
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
