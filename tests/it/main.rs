@@ -1,5 +1,7 @@
 //! One binary for all tests that see the crate from outside.
 //!
-//! - `scenario_errors`: the exact words of every refusal, and that no input makes the reader panic.
+//! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
+//! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
 
 mod scenario_errors;
+mod scenario_robustness;
