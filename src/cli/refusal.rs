@@ -187,6 +187,7 @@ fn cut(line: &str, span: Range<usize>) -> (String, Range<usize>) {
 }
 
 #[cfg(test)]
+#[allow(clippy::needless_raw_string_hashes, reason = "snapshots are written by a tool")]
 mod tests {
     use super::*;
     use crate::scenario::{Source, load};

@@ -279,6 +279,7 @@ mod tests {
         (fault.message, fault.hint.unwrap_or_default())
     }
 
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "the methods are not general over the lifetime")]
     #[test]
     fn every_conversion_says_what_it_wants_and_what_it_found() {
         let is = |message: &str, hint: &str| (message.to_owned(), hint.to_owned());

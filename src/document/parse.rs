@@ -65,7 +65,7 @@ fn syntax(source: &str, mut errors: Vec<Error>, faults: &Faults) {
         if open.is_some_and(|open| from >= open) {
             break;
         }
-        line += source.as_bytes()[counted..from].iter().filter(|byte| **byte == b'\n').count();
+        line += source.get(counted..from).map_or(0, |between| between.matches('\n').count());
         counted = from;
         if reported == Some(line) {
             continue;

@@ -41,12 +41,11 @@ pub fn keys_at(path: &[&str]) -> Keys {
     match path {
         ["clients"] => Keys::Names("client", "clients"),
         ["guards"] => Keys::Names("guard", "guards"),
-        ["traffic"] => Keys::Names("class", "classes"),
+        ["traffic"] | ["provider", "faults", _, "by_class"] => Keys::Names("class", "classes"),
         ["phases"] => Keys::Names("phase", "phases"),
         ["variants"] => Keys::Names("variant", "variants"),
         ["provider", "limits"] => Keys::Names("limit", "limits"),
         ["provider", "faults"] => Keys::Names("fault", "faults"),
-        ["provider", "faults", _, "by_class"] => Keys::Names("class", "classes"),
         ["clients", _, "layers"] => Keys::Names("layer", "layers"),
         ["traffic", _, "steps"] => Keys::Names("step", "steps"),
         _ => Keys::Words,
@@ -74,13 +73,13 @@ pub fn family_word(preset: &str) -> &str {
 }
 
 /// Applies a patch to the whole tree.
-pub fn apply(root: &mut Table, patch: &Table, faults: &Faults) {
+pub fn apply(root: &mut Table, changes: &Table, faults: &Faults) {
     let mut path = Vec::new();
-    merge_table(root, patch, &mut path, faults);
+    merge_table(root, changes, &mut path, faults);
 }
 
-fn merge_table<'p>(base: &mut Table, patch: &'p Table, path: &mut Vec<&'p str>, faults: &Faults) {
-    for (name, entry) in patch.in_order() {
+fn merge_table<'p>(base: &mut Table, changes: &'p Table, path: &mut Vec<&'p str>, faults: &Faults) {
+    for (name, entry) in changes.in_order() {
         path.push(name);
         merge_entry(base, name, entry, path, faults);
         path.pop();
@@ -88,11 +87,11 @@ fn merge_table<'p>(base: &mut Table, patch: &'p Table, path: &mut Vec<&'p str>, 
 }
 
 fn merge_entry<'p>(base: &mut Table, name: &str, entry: &'p Entry, path: &mut Vec<&'p str>, faults: &Faults) {
-    let patch = &entry.node;
+    let change = &entry.node;
     if !is_whole(path)
         && let Some(old) = base.get_mut(name)
     {
-        match (&mut old.node.value, &patch.value) {
+        match (&mut old.node.value, &change.value) {
             (Value::Table(into), Value::Table(from)) => return merge_table(into, from, path, faults),
             (Value::Array(items), Value::Table(from)) if keys_at(path) != Keys::Words => {
                 return merge_named(items, from, path, faults);
@@ -100,12 +99,12 @@ fn merge_entry<'p>(base: &mut Table, name: &str, entry: &'p Entry, path: &mut Ve
             _ => {}
         }
     }
-    base.insert(name, entry.key, patch.clone());
+    base.insert(name, entry.key, change.clone());
 }
 
 /// Patches the elements of a list by their names.
-fn merge_named<'p>(items: &mut [Node], patch: &'p Table, path: &mut Vec<&'p str>, faults: &Faults) {
-    for (name, entry) in patch.in_order() {
+fn merge_named<'p>(items: &mut [Node], changes: &'p Table, path: &mut Vec<&'p str>, faults: &Faults) {
+    for (name, entry) in changes.in_order() {
         let Some(index) = find(items, name) else {
             faults.add(no_element(items, name, entry.key, path));
             continue;

@@ -133,7 +133,9 @@ impl<'a> Reader<'a> {
         for (key, hint) in missing {
             self.faults.add(Fault::new(self.place, format!("lacks the key `{key}`")).hint(hint));
         }
-        unchosen.into_iter().for_each(|fault| self.faults.add(fault));
+        for fault in unchosen {
+            self.faults.add(fault);
+        }
     }
 }
 

@@ -158,6 +158,7 @@ pub fn word_of_some_family(word: &str) -> Option<(&'static Family, &'static Word
 }
 
 /// The word as it is: the general key has the same form.
+#[expect(clippy::unnecessary_wraps, reason = "it stands in a table beside words that can be wrong")]
 fn as_it_is(spoken: &Spoken<'_>) -> Option<Value> {
     Some(spoken.field.node.value.clone())
 }
@@ -165,7 +166,7 @@ fn as_it_is(spoken: &Spoken<'_>) -> Option<Value> {
 /// Retries after the first try: one attempt more than that.
 fn retries_to_attempts(spoken: &Spoken<'_>) -> Option<Value> {
     let retries = spoken.field.whole(0..=999_999)?;
-    Some(Value::Integer(retries as i64 + 1))
+    Some(Value::Integer(i64::try_from(retries).ok()? + 1))
 }
 
 /// A table of one key.

@@ -1,4 +1,4 @@
-//! The Python SDK of OpenAI: as its sibling, but a hint above a minute is ignored by the older version, and above two
+//! The Python SDK of `OpenAI`: as its sibling, but a hint above a minute is ignored by the older version, and above two
 //! minutes ends the retries of the newer one.
 
 use super::stainless::{WORDS, stainless_defaults};

@@ -2,7 +2,7 @@
 //! raises, also what the SDK inside has given up on for a good reason.
 
 use super::{Family, Spoken, Version, Word, durations, form, table};
-use crate::document::Value;
+use crate::document::{Field, Value};
 use crate::units::SimDuration;
 
 const DEFAULTS: &str = "max_attempts = \"unlimited\"\nretry_on = \"any\"\nbackoff = \"none\"\n";
@@ -38,7 +38,7 @@ fn stop(spoken: &Spoken<'_>) -> Option<Value> {
     let (_, attempts) = chosen?;
     // Checked here, so that a fault speaks of attempts at this place; the general key would say the same.
     let number = attempts.whole(1..=1_000_000)?;
-    Some(Value::Integer(number as i64))
+    Some(Value::Integer(i64::try_from(number).ok()?))
 }
 
 fn wait(spoken: &Spoken<'_>) -> Option<Value> {
@@ -53,11 +53,11 @@ fn wait(spoken: &Spoken<'_>) -> Option<Value> {
 
 /// `max(min, min(multiplier · exp_base^(n−1), max))`. General keys know no lower bound, so a bound that matters makes
 /// the ladder a list; without an upper bound the list ends past the longest horizon.
-fn exponential(field: &crate::document::Field<'_>) -> Option<Value> {
+fn exponential(field: &Field<'_>) -> Option<Value> {
     let reader = field.table("multiplier, min, max and exp_base")?;
-    let multiplier = reader.or("multiplier", SimDuration::from_secs(1), |field| field.positive_duration());
-    let least = reader.or("min", SimDuration::ZERO, |field| field.duration());
-    let most = reader.maybe("max", |field| field.positive_duration());
+    let multiplier = reader.or("multiplier", SimDuration::from_secs(1), Field::positive_duration);
+    let least = reader.or("min", SimDuration::ZERO, Field::duration);
+    let most = reader.maybe("max", Field::positive_duration);
     let base = reader.or("exp_base", 2.0, |field| field.number(1.0..=1_000.0));
     reader.finish();
     let (multiplier, least, most, base) = (multiplier?, least?, most?, base?);

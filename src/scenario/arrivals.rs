@@ -49,8 +49,8 @@ fn process(field: &Field<'_>, context: &Context<'_>) -> Option<ArrivalProcess> {
 fn window(reader: &Reader<'_>, context: &Context<'_>) -> Option<Window> {
     let from_field = reader.get("from");
     let until_field = reader.get("until");
-    let from = from_field.as_ref().map_or(Some(SimTime::ZERO), |field| field.instant());
-    let until = until_field.as_ref().map_or(Some(context.horizon), |field| field.instant());
+    let from = from_field.as_ref().map_or(Some(SimTime::ZERO), Field::instant);
+    let until = until_field.as_ref().map_or(Some(context.horizon), Field::instant);
     let window = Window { from: from?, to: until? };
     match (from_field, until_field) {
         (_, Some(field)) if window.to < window.from => {
@@ -69,7 +69,11 @@ fn window(reader: &Reader<'_>, context: &Context<'_>) -> Option<Window> {
 }
 
 /// Pairs of a time and a number, times strictly ascending.
-fn points(field: &Field<'_>, example: &str, number: impl Fn(&Field<'_>) -> Option<f64>) -> Option<Vec<(SimTime, f64)>> {
+fn points<'a>(
+    field: &Field<'a>,
+    example: &str,
+    number: impl Fn(&Field<'a>) -> Option<f64>,
+) -> Option<Vec<(SimTime, f64)>> {
     let mut points: Vec<(SimTime, f64)> = Vec::new();
     let mut sound = true;
     for item in field.list("points", MOST)? {
@@ -99,7 +103,7 @@ fn pieces(points: &[(SimTime, f64)], window: Window) -> Vec<RatePiece> {
 
 fn poisson(field: &Field<'_>, window: Option<Window>) -> Option<ArrivalProcess> {
     let points = match &field.node.value {
-        Value::Array(_) => points(field, r#"a time and a rate, such as ["10m", "13.1/min"]"#, |field| field.rate()),
+        Value::Array(_) => points(field, r#"a time and a rate, such as ["10m", "13.1/min"]"#, Field::rate),
         _ => field.rate().map(|rate| vec![(SimTime::ZERO, rate)]),
     };
     let (points, window) = (points?, window?);

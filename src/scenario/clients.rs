@@ -31,7 +31,7 @@ pub(super) fn clients(field: Option<&Field<'_>>, context: &Context<'_>) -> Optio
 
 fn client(name: &str, field: &Field<'_>, context: &Context<'_>) -> Option<ReadClient> {
     let reader = field.table("layers")?;
-    let for_tests = reader.or("for_tests", false, |field| field.truth());
+    let for_tests = reader.or("for_tests", false, Field::truth);
     let layers = reader.need("layers", "write `layers = []` for a client that never retries");
     let drafts = layers.and_then(|layers| drafts(&layers, context));
     reader.finish();

@@ -4,6 +4,9 @@
 use crate::document::{Fault, Faults, Field, Reader, near};
 use crate::units::SimTime;
 
+/// What reading gives: `None` where something was wrong, and then a fault says what.
+pub(super) type Read<T> = Option<T>;
+
 /// Names and bounds, known before the parts are read.
 pub(super) struct Context<'a> {
     /// Where faults go.

@@ -1,7 +1,7 @@
 //! Reading one element of a client: a guard by its name, or a retry layer in the words of a preset, in general keys, or
 //! in both.
 
-use super::context::{Context, refer};
+use super::context::{Context, Read, refer};
 use super::failures::failures;
 use super::waits;
 use crate::document::{Fault, Field, Place, Reader, Table, near, patch, reader};
@@ -67,7 +67,7 @@ fn said_at(field: &Field<'_>) -> Option<Place> {
 /// Reads one element.
 pub(super) fn element(item: &Field<'_>, context: &Context<'_>) -> Option<Draft> {
     let Some(table) = item.node.as_table() else {
-        return item.must("be a table that describes a layer", r#"write { preset = … } or { guard = … }"#);
+        return item.must("be a table that describes a layer", "write { preset = … } or { guard = … }");
     };
     if table.contains("guard") { guard(item, table, context) } else { layer(item, table, context) }
 }
@@ -77,7 +77,7 @@ struct Common {
     name: Option<String>,
     named: Place,
     off: Option<bool>,
-    kind: Option<Option<Kind>>,
+    kind: Read<Option<Kind>>,
 }
 
 fn common(reader: &Reader<'_>, table: &Table, item: &Field<'_>) -> Common {
@@ -87,7 +87,7 @@ fn common(reader: &Reader<'_>, table: &Table, item: &Field<'_>) -> Common {
         Some(field) => field.text().and_then(|name| check_name(&field, name)),
         None => Some(patch::name_of(table).unwrap_or_default().to_owned()),
     };
-    let off = reader.or("off", false, |field| field.truth());
+    let off = reader.or("off", false, Field::truth);
     let kinds = [Kind::Client, Kind::Decorator, Kind::Queue];
     let kind = reader.maybe("kind", |field| field.word(&kinds.map(|kind| (kind.word(), kind))));
     Common { name, named, off, kind }
@@ -225,12 +225,12 @@ fn retry(reader: &Reader<'_>, spared: &[&str], preset: Option<Preset>, table: &T
     let max_attempts = attempts_field.and_then(|field| attempts(&field));
     let retry_on = required("retry_on", r#"write "any" or a list such as [429, "5xx", "timeout", "connection"]"#);
     let retry_on = retry_on.and_then(|field| classification(&field));
-    let obeys_should_retry = reader.or("obeys_should_retry", false, |field| field.truth());
+    let obeys_should_retry = reader.or("obeys_should_retry", false, Field::truth);
     let backoff = reader.or("backoff", Backoff::None, waits::backoff);
     let jitter_field = reader.get("jitter");
     let jitter = jitter_field.as_ref().map_or(Some(Jitter::None), waits::jitter);
     let hint = reader.or("hint", HintRule::Ignore, waits::hint);
-    let wait_cap = reader.maybe("wait_cap", |field| field.duration());
+    let wait_cap = reader.maybe("wait_cap", Field::duration);
     let deadline = deadline(reader);
     let timeout_field = reader.get("timeout");
     let timeout = timeout_field.as_ref().map_or(Some(None), |field| field.positive_duration().map(Some));
@@ -275,7 +275,7 @@ fn unspoken(table: &Table) -> Vec<String> {
     supplied.map(|(key, _)| key.to_owned()).collect()
 }
 
-fn attempts(field: &Field<'_>) -> Option<Option<u32>> {
+fn attempts(field: &Field<'_>) -> Read<Option<u32>> {
     if field.node.as_str() == Some("unlimited") {
         return Some(None);
     }
@@ -299,8 +299,8 @@ fn classification(field: &Field<'_>) -> Option<Classification> {
     }
 }
 
-fn deadline(reader: &Reader<'_>) -> Option<Option<Deadline>> {
-    let total = reader.maybe("total_budget", |field| field.positive_duration());
+fn deadline(reader: &Reader<'_>) -> Read<Option<Deadline>> {
+    let total = reader.maybe("total_budget", Field::positive_duration);
     let checks = [
         ("before_wait", DeadlineCheck::BeforeWait),
         ("before_wait_strict", DeadlineCheck::BeforeWaitStrict),

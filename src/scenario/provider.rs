@@ -1,6 +1,6 @@
 //! Reading the provider: its rate limits and what goes wrong on its side.
 
-use super::context::{Context, each};
+use super::context::{Context, Read, each};
 use super::distribution::{Measure, distribution};
 use crate::document::{Fault as Wrong, Field, Place, Reader, near};
 use crate::policy::TokenBucket;
@@ -137,14 +137,14 @@ fn refusal(field: &Field<'_>) -> Option<Refusal> {
     Some(Refusal { status: status? as u16, after: after?, hint: hint? })
 }
 
-fn hint_form(field: &Field<'_>) -> Option<Option<HintForm>> {
+fn hint_form(field: &Field<'_>) -> Read<Option<HintForm>> {
     const EXACT: HintForm = HintForm { minimum: SimDuration::ZERO, round_up_to: SimDuration::ZERO };
     if field.node.as_table().is_none() {
         return field.word(&[("exact", Some(EXACT)), ("none", None)]);
     }
     let reader = field.table("minimum and round_up_to")?;
-    let minimum = reader.or("minimum", SimDuration::ZERO, |field| field.duration());
-    let round_up_to = reader.or("round_up_to", WHOLE_SECOND, |field| field.duration());
+    let minimum = reader.or("minimum", SimDuration::ZERO, Field::duration);
+    let round_up_to = reader.or("round_up_to", WHOLE_SECOND, Field::duration);
     reader.finish();
     Some(Some(HintForm { minimum: minimum?, round_up_to: round_up_to? }))
 }
@@ -254,8 +254,8 @@ fn respond(field: &Field<'_>) -> Option<(Respond, Option<Place>)> {
         }
         Some(("status", field)) => {
             let status = field.whole(400..=599);
-            let hint = reader.maybe("retry_after", |field| field.positive_duration());
-            let should_retry = reader.maybe("should_retry", |field| field.truth());
+            let hint = reader.maybe("retry_after", Field::positive_duration);
+            let should_retry = reader.maybe("should_retry", Field::truth);
             let after = after(&reader);
             status.and_then(|status| {
                 let (after, hint, should_retry) = (after?, hint?, should_retry?);

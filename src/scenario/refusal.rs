@@ -34,7 +34,7 @@ impl Refusal {
     /// The refusal of a file that is not UTF-8.
     pub fn not_utf8(path: &str, bytes: &[u8], error: &Utf8Error) -> Refusal {
         let at = error.valid_up_to();
-        let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
+        let line = 1 + std::str::from_utf8(&bytes[..at]).map_or(0, |sound| sound.matches('\n').count());
         let found = bytes.get(at).map_or_else(String::new, |byte| format!(", found byte 0x{byte:02x}"));
         Refusal::Whole {
             message: format!("scenario `{path}` is not UTF-8 text: line {line}{found}"),

@@ -16,7 +16,7 @@ pub(super) fn read(
 ) -> Option<Vec<SimTime>> {
     let column_field = reader.get("column");
     let column = column_field.as_ref().map_or(Some("t_s"), Field::text);
-    let shift = reader.or("from", SimDuration::ZERO, |field| field.duration());
+    let shift = reader.or("from", SimDuration::ZERO, Field::duration);
     let path = field.text()?;
     let (column, shift) = (column?, shift?);
     let text = match file(path) {

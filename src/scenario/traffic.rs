@@ -58,7 +58,7 @@ fn class(name: &str, field: &Field<'_>, context: &Context<'_>) -> Option<ReadCla
     }
     let steps = reader.need("steps", "list what a task asks of the provider, one table per step");
     let steps = steps.and_then(|field| steps_of(&field));
-    let sla = reader.maybe("sla", |field| field.positive_duration());
+    let sla = reader.maybe("sla", Field::positive_duration);
     reader.finish();
     let ((kind, enqueue_delay), client, arrivals, steps, sla) = (kind?, client?, arrivals?, steps?, sla?);
     let class = TrafficClass { name: name.to_owned(), kind, client, arrivals, enqueue_delay, steps, sla };
@@ -96,7 +96,7 @@ fn kind(reader: &Reader<'_>, context: &Context<'_>) -> Option<(TaskKind, SimDura
         }
         Some(processes)
     });
-    let delay = reader.or("enqueue_delay", SimDuration::ZERO, |field| field.duration());
+    let delay = reader.or("enqueue_delay", SimDuration::ZERO, Field::duration);
     let (workers, processes) = (workers? as u32, processes? as u32);
     Some((TaskKind::Jobs { workers, processes }, delay?))
 }

@@ -88,7 +88,7 @@ impl Variants {
 
     /// Reports every variant that stands on itself.
     fn check_cycles(&mut self, places: &[crate::document::Place], faults: &Faults) {
-        for start in 0..self.patches.len() {
+        for (start, place) in places.iter().enumerate() {
             let mut seen = vec![false; self.patches.len()];
             let mut open = self.patches[start].extends.clone();
             while let Some(next) = open.pop() {
@@ -97,7 +97,7 @@ impl Variants {
                         "`{}` extends itself, by way of the variants that it extends",
                         self.patches[start].name
                     );
-                    faults.add(Fault::new(places[start], message).hint("take one `extends` out of the circle"));
+                    faults.add(Fault::new(*place, message).hint("take one `extends` out of the circle"));
                     break;
                 }
                 if !std::mem::replace(&mut seen[next], true) {

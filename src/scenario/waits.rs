@@ -45,7 +45,7 @@ fn linear(field: &Field<'_>) -> Option<Backoff> {
     let initial = reader.need("initial", INITIAL).and_then(|field| field.duration());
     let step =
         reader.need("step", r#"write what each further wait adds, such as "1s""#).and_then(|field| field.duration());
-    let cap = reader.or("cap", SimDuration::MAX, |field| field.duration());
+    let cap = reader.or("cap", SimDuration::MAX, Field::duration);
     reader.finish();
     Some(Backoff::Linear { initial: initial?, step: step?, cap: cap? })
 }
@@ -54,7 +54,7 @@ fn exponential(field: &Field<'_>) -> Option<Backoff> {
     let reader = field.table("initial, factor and cap")?;
     let initial = reader.need("initial", INITIAL).and_then(|field| field.duration());
     let factor = reader.or("factor", 2.0, |field| field.number(1.0..=1_000.0));
-    let cap = reader.or("cap", SimDuration::MAX, |field| field.duration());
+    let cap = reader.or("cap", SimDuration::MAX, Field::duration);
     reader.finish();
     Some(Backoff::Exponential { initial: initial?, factor: factor?, cap: cap? })
 }
@@ -62,7 +62,7 @@ fn exponential(field: &Field<'_>) -> Option<Backoff> {
 fn decorrelated(field: &Field<'_>) -> Option<Backoff> {
     let reader = field.table("initial and cap")?;
     let initial = reader.need("initial", INITIAL).and_then(|field| field.duration());
-    let cap = reader.or("cap", SimDuration::MAX, |field| field.duration());
+    let cap = reader.or("cap", SimDuration::MAX, Field::duration);
     reader.finish();
     Some(Backoff::Decorrelated { initial: initial?, cap: cap? })
 }
@@ -93,9 +93,9 @@ pub(super) fn hint(field: &Field<'_>) -> Option<HintRule> {
     reader.finish();
     let reader = chosen?.1.table("cap, above and jittered")?;
     let words = [("own_backoff", AboveCap::OwnBackoff), ("give_up", AboveCap::GiveUp), ("clamp", AboveCap::Clamp)];
-    let cap = reader.or("cap", SimDuration::MAX, |field| field.positive_duration());
+    let cap = reader.or("cap", SimDuration::MAX, Field::positive_duration);
     let above = reader.or("above", AboveCap::Clamp, |field| field.word(&words));
-    let jittered = reader.or("jittered", false, |field| field.truth());
+    let jittered = reader.or("jittered", false, Field::truth);
     reader.finish();
     Some(HintRule::Obey { cap: cap?, above: above?, jittered: jittered? })
 }

@@ -1,7 +1,9 @@
 //! One binary for all tests that see the crate from outside.
 //!
 //! - `queue`: the event queue against a model, over random histories.
-//! - `scenario_errors`: the exact words of every refusal, and that no input makes the reader panic.
+//! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
+//! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
 
 mod queue;
 mod scenario_errors;
+mod scenario_robustness;

@@ -1,0 +1,106 @@
+//! No input makes the reader or the page of faults panic, and whatever is refused has a fault to show.
+
+use proptest::prelude::*;
+use retrycast::scenario::{Source, load};
+
+use super::scenario_errors::{SOUND, no_trace};
+
+fn shipped() -> Vec<(String, String)> {
+    let mut files: Vec<_> = std::fs::read_dir("scenarios").unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let read = |path: &std::path::PathBuf| (path.display().to_string(), std::fs::read_to_string(path).unwrap());
+    files.iter().filter(|path| path.extension().is_some_and(|ending| ending == "toml")).map(read).collect()
+}
+
+#[test]
+fn every_variant_of_every_shipped_scenario_is_accepted() {
+    for (path, text) in shipped() {
+        let variants = load(&Source::new(&path, &text)).unwrap().variants;
+        for variant in &variants {
+            let source = Source { variant: Some(variant), ..Source::new(&path, &text) };
+            assert!(load(&source).is_ok(), "{path} {variant}");
+        }
+    }
+}
+
+/// Loads and renders; the value does not matter, that there is one does.
+fn survives(text: &str, sets: &[String]) {
+    let source = Source { sets, trace: &no_trace, ..Source::new("any.toml", text) };
+    if let Err(refusal) = load(&source) {
+        assert!(refusal.count() > 0);
+        for colour in [false, true] {
+            assert!(!retrycast::cli::refusal::render(&refusal, colour).is_empty());
+        }
+    }
+}
+
+/// Pieces from which mutations are made: what the grammar knows, in places where it does not.
+const PIECES: [&str; 24] = [
+    "=",
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    ".",
+    "\n",
+    "\"",
+    "'",
+    "\"\"\"",
+    "nan",
+    "-inf",
+    "1e999",
+    "\"-1s\"",
+    "\"366d\"",
+    "0",
+    "true",
+    "\"unlimited\"",
+    "[]",
+    "{}",
+    "\u{0}",
+    "é",
+    "99999999999999999999",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arbitrary_text_never_panics(text in "\\PC{0,200}", set in "\\PC{0,40}") {
+        survives(&text, std::slice::from_ref(&set));
+        survives(SOUND, &[set]);
+    }
+
+    #[test]
+    fn arbitrary_toml_like_text_never_panics(text in "([a-c]{1,2}|[\\[\\]{}=.,\"'#\n 0-9])*") {
+        survives(&text, &[]);
+    }
+
+    #[test]
+    fn mutations_of_shipped_scenarios_never_panic(
+        which in 0..4_usize,
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0..40_usize, 0..PIECES.len()), 1..4),
+    ) {
+        let mut texts: Vec<String> = shipped().into_iter().map(|(_, text)| text).collect();
+        texts.push(SOUND.to_owned());
+        let mut text = texts[which % texts.len()].clone();
+        for (at, length, piece) in edits {
+            let boundary = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            let from = boundary(at.index(text.len().max(1)));
+            let to = boundary(from + length).max(from);
+            text.replace_range(from..to, PIECES[piece]);
+        }
+        survives(&text, &[]);
+    }
+
+    #[test]
+    fn values_swapped_within_a_scenario_never_panic(which in 0..4_usize, a in any::<prop::sample::Index>(), b in any::<prop::sample::Index>()) {
+        let mut texts: Vec<String> = shipped().into_iter().map(|(_, text)| text).collect();
+        texts.push(SOUND.to_owned());
+        let text = &texts[which % texts.len()];
+        // Every `= value` up to the end of its line or the next comma is a candidate.
+        let values: Vec<&str> = text.split(" = ").skip(1).map(|rest| rest.split([',', '\n', '}']).next().unwrap_or("")).collect();
+        let (old, new) = (values[a.index(values.len())], values[b.index(values.len())]);
+        survives(&text.replacen(&format!(" = {old}"), &format!(" = {new}"), 1), &[]);
+    }
+}
