@@ -2,6 +2,8 @@
 pub mod experiment;
 pub mod metrics;
 pub mod observe;
+#[cfg(feature = "cli")]
+pub mod plot;
 pub mod policy;
 pub mod provider;
 pub mod random;
