@@ -23,9 +23,9 @@ pub(super) struct Answers {
     rates: Vec<Bins>,
     /// Requests on the axis, by kind.
     counts: [u64; 5],
-    /// What arriving tasks need, and how many requests that is in all.
-    need: Option<(Bins, u64)>,
-    /// Whether this panel tells the moment at which the provider comes back.
+    /// What arriving tasks need, as a rate.
+    need: Option<Bins>,
+    /// Whether this panel names the need and the moment at which the provider comes back.
     tells: bool,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn panels(view: &View<'_>) -> Vec<Panel> {
         }
     }
     let peak = all.iter().map(|(_, most)| *most).fold(0.0, f64::max);
-    let shared = Scale::covering(peak, 4.0, false);
+    let shared = Scale::covering(peak, 5.0, false);
     let mut same = 0;
     all.into_iter()
         .map(|(answers, most)| {
@@ -98,8 +98,7 @@ impl Answers {
         how.extend(word.map(str::to_string));
         if self.need.is_some() {
             let steps = view.facts.class(self.class).steps.len();
-            let each = if steps == 1 { "1 request".to_string() } else { format!("{steps} requests") };
-            how.push(format!("the line is what the arriving jobs need: {each} each"));
+            how.push(format!("the line is what the arriving jobs need: {} each", number::of(steps as f64, "request")));
         }
         Panel {
             title: format!("{name} requests per {}", unit.word()),
@@ -125,9 +124,9 @@ impl Answers {
                 sheet.seam(&resting(above, below), above, view.theme.page);
             }
         }
-        if let Some((need, _)) = &self.need {
+        if let Some(need) = &self.need {
             let line = ground.under(need);
-            sheet.ridge(&line, view.theme.page, 5.0);
+            sheet.ridge(&line, view.theme.page, 4.5);
             sheet.ridge(&line, view.theme.ink, 2.0);
         }
     }
@@ -136,15 +135,16 @@ impl Answers {
     pub(super) fn name(&self, sheet: &mut Sheet, view: &View<'_>, ground: &Ground<'_>) {
         let stack = ground.stack(&self.rates);
         let skyline = ground.under(&self.total());
-        if let Some((need, _)) = &self.need {
+        if let Some(need) = &self.need {
             keep_clear(sheet, &ground.under(need));
         }
         let turn = self.tells.then(|| turn(sheet, view, ground, &skyline)).flatten();
-        for kind in self.by_amount() {
-            self.name_kind(sheet, view, ground, &skyline, (kind, &stack[kind as usize]));
+        // Once is enough: the titles of further panels say it too.
+        if let Some(need) = self.need.as_ref().filter(|_| self.tells) {
+            name_need(sheet, view, &stack, &ground.under(need));
         }
-        if let Some((need, requests)) = &self.need {
-            name_need(sheet, view, &stack, &ground.under(need), *requests);
+        for kind in self.by_amount() {
+            self.name_kind(sheet, view, ground, &stack, kind);
         }
         if let Some((frame, label)) = turn {
             let corner = (frame.left + 7.0, frame.top + 4.0);
@@ -152,42 +152,61 @@ impl Answers {
         }
     }
 
+    /// The kinds that are worth a name: at least one request in two hundred, and every 429.
     fn by_amount(&self) -> Vec<AnswerKind> {
-        let mut kinds: Vec<AnswerKind> = AnswerKind::ALL.into_iter().filter(|&k| self.counts[k as usize] > 0).collect();
-        kinds.sort_by_key(|&kind| std::cmp::Reverse(self.counts[kind as usize]));
+        let total: u64 = self.counts.iter().sum();
+        let of = |kind: AnswerKind| self.counts[kind as usize];
+        let worth = |kind: &AnswerKind| of(*kind) > 0 && (*kind == AnswerKind::Throttled || of(*kind) * 200 >= total);
+        let mut kinds: Vec<AnswerKind> = AnswerKind::ALL.into_iter().filter(worth).collect();
+        kinds.sort_by_key(|&kind| std::cmp::Reverse(of(kind)));
         kinds
     }
 
+    /// Names an area inside it, or else above the longest stretch in which nothing lies on it.
     fn name_kind(
         &self,
         sheet: &mut Sheet,
         view: &View<'_>,
         ground: &Ground<'_>,
-        skyline: &[Column],
-        (kind, columns): (AnswerKind, &[Column]),
+        stack: &[Vec<Column>],
+        kind: AnswerKind,
     ) {
-        let Some(thickest) = columns.iter().max_by(|a, b| (a.bottom - a.top).total_cmp(&(b.bottom - b.top))) else {
-            return;
-        };
-        // Below three pixels there is nothing that a name could point at.
-        if thickest.bottom - thickest.top < 3.0 {
-            return;
-        }
         let (hue, form) = (view.theme.hue(kind), view.form);
         let name = word(&view.facts, self.class, kind);
-        let count = number::count(self.counts[kind as usize] as f64);
+        let requests = number::of(self.counts[kind as usize] as f64, "request");
+        let columns = &stack[kind as usize];
         let short = Label::bold(&name, hue.on, form);
-        let long = short.clone().with(format!("{count} requests"), hue.on, form);
+        let long = short.clone().with(&requests, hue.on, form);
         if long.inside(sheet, columns) || short.inside(sheet, columns) {
             return;
         }
-        let middle = f64::midpoint(thickest.left, thickest.right);
-        let tail = format!(" {count} requests");
-        let outside = Label::bold(name, hue.text, form);
-        if !outside.clone().going_on(&tail, view.theme.second, form).above(sheet, skyline, &ground.frame, middle) {
-            outside.above(sheet, skyline, &ground.frame, middle);
+        let skyline = ground.under(&self.total());
+        let bare = Label::bold(name, hue.text, form);
+        let counted = bare.clone().going_on(&format!(" {requests}"), view.theme.second, form);
+        let _ = uncovered(columns, &skyline).into_iter().take(3).any(|run| {
+            counted.above(sheet, &skyline, &ground.frame, run) || bare.above(sheet, &skyline, &ground.frame, run)
+        });
+    }
+}
+
+/// The stretches in which an area can be seen and nothing lies on it, the largest first.
+fn uncovered(columns: &[Column], skyline: &[Column]) -> Vec<(f64, f64)> {
+    // Below three pixels there is nothing that a name could point at; a gap of a few bins is no end.
+    const GAP: f64 = 24.0;
+    let mut runs: Vec<(f64, f64, f64)> = Vec::new();
+    for (column, top) in columns.iter().zip(skyline) {
+        let thick = column.bottom - column.top;
+        if thick < 3.0 || column.top > top.top + 1.0 {
+            continue;
+        }
+        let area = thick * (column.right - column.left);
+        match runs.last_mut() {
+            Some(run) if column.left - run.1 <= GAP => *run = (run.0, column.right, run.2 + area),
+            Some(_) | None => runs.push((column.left, column.right, area)),
         }
     }
+    runs.sort_by(|a, b| b.2.total_cmp(&a.2));
+    runs.into_iter().map(|(left, right, _)| (left, right)).collect()
 }
 
 /// The parts of `below` that `above` rests on.
@@ -208,8 +227,8 @@ fn shown(view: &View<'_>, series: &[u32]) -> u64 {
     series.iter().enumerate().filter(on_axis).map(|(_, &n)| u64::from(n)).sum()
 }
 
-/// What the arriving tasks of a class need, as a rate per `size` seconds, and the number of requests.
-fn need(view: &View<'_>, class: usize, size: f64) -> Option<(Bins, u64)> {
+/// What the arriving tasks of a class need, as a rate per `size` seconds.
+fn need(view: &View<'_>, class: usize, size: f64) -> Option<Bins> {
     let series = &view.facts.result.timeline.classes[class];
     let steps = view.facts.class(class).steps.len() as f64;
     let group = view.axis.group(view.wide(), 24.0);
@@ -217,8 +236,7 @@ fn need(view: &View<'_>, class: usize, size: f64) -> Option<(Bins, u64)> {
     if bins.values.is_empty() {
         bins = Bins::rates(&series.arrivals, view.bin(), view.axis.group(view.bin(), 24.0), view.end(), size * steps);
     }
-    let requests = shown(view, &series.arrivals) as f64 * steps;
-    (requests > 0.0).then_some((bins, requests as u64))
+    (bins.most(view.axis) > 0.0).then_some(bins)
 }
 
 /// Keeps labels off a line.
@@ -233,19 +251,22 @@ fn keep_clear(sheet: &mut Sheet, line: &[Column]) {
 }
 
 /// Names the line of the need inside the area over which it runs, close above it.
-fn name_need(sheet: &mut Sheet, view: &View<'_>, stack: &[Vec<Column>], line: &[Column], requests: u64) {
-    let text = format!("what the arriving jobs need: {} requests", number::count(requests as f64));
+fn name_need(sheet: &mut Sheet, view: &View<'_>, stack: &[Vec<Column>], line: &[Column]) {
     for (kind, columns) in AnswerKind::ALL.into_iter().zip(stack) {
         // The part of the area that lies above the line, and not far above it.
         let near: Vec<Column> = columns
             .iter()
             .filter_map(|column| {
                 let under = line.iter().find(|piece| piece.right > column.left)?;
-                let (top, bottom) = (column.top.max(under.top - 48.0), column.bottom.min(under.top - 3.0));
-                Some(Column { top: top.min(bottom), bottom, ..*column })
+                let (top, bottom) = (column.top.max(under.top - 40.0), column.bottom.min(under.top - 2.0));
+                // Where nothing is needed there is no line to be named.
+                let named = under.bottom - under.top > 1.0;
+                Some(Column { top: if named { top.min(bottom) } else { bottom }, bottom, ..*column })
             })
             .collect();
-        if Label::bold(text.clone(), view.theme.hue(kind).on, view.form).inside(sheet, &near) {
+        let color = view.theme.hue(kind).on;
+        let mut forms = ["what the arriving jobs need", "needed"].into_iter();
+        if forms.any(|text| Label::bold(text, color, view.form).inside(sheet, &near)) {
             return;
         }
     }
@@ -264,13 +285,12 @@ fn turn(sheet: &mut Sheet, view: &View<'_>, ground: &Ground<'_>, skyline: &[Colu
     if queued == 0 {
         return None;
     }
-    let jobs = if queued == 1 { "job goes" } else { "jobs go" };
-    let crowd = if workers == 1 { "1 worker".to_string() } else { format!("{workers} workers") };
     let text = format!(
-        "{} {}: {crowd} and {} waiting {jobs} on at once",
+        "{} {}: {} and {} go on at once",
         view.axis.unit.word(),
         view.axis.says(end),
-        number::count(f64::from(queued))
+        number::of(f64::from(workers), "worker"),
+        number::of(f64::from(queued), "waiting job"),
     );
     let label = Label::bold(text, view.theme.ink, view.form);
     let x = view.axis.x(end).round();
@@ -328,10 +348,10 @@ fn note(view: &View<'_>, class: usize) -> Option<Note> {
     let sent = facts.value(&path("requests")).map(number::count);
     let needed = facts.value(&path("steps_offered")).map(number::count);
     let counts = match (sent, needed) {
-        (Some(sent), Some(needed)) => format!(": {sent} for {needed}"),
+        (Some(sent), Some(needed)) => format!(": {sent}\u{a0}requests for {needed}"),
         (Some(_) | None, _) => String::new(),
     };
-    let text = format!("requests sent for each one needed {place}{counts}");
+    let text = format!("what was needed {place}{counts}");
     let number = format!("{}×", number::factor(factor));
     Some(Note::new(number, text).spread(facts.spread(&path("amplification"), number::factor)))
 }

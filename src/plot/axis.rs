@@ -1,12 +1,12 @@
 //! One time axis stands under all panels, so that the eye falls straight down from what happened to who paid. It
 //! counts from the origin of the scenario: minute 0 is when the first fault began, if there is one.
 
+use super::font::Face;
 use super::form::Form;
 use super::number::{self, TimeUnit};
 use super::range::Range;
 use super::sheet::{Frame, Phrase, Sheet};
 use super::theme::Theme;
-use super::font::Face;
 use crate::scenario::Scenario;
 
 /// The axis of time; all instants are seconds since the run began.
@@ -58,11 +58,19 @@ impl TimeAxis {
         (self.right - self.left) / (self.to - self.from)
     }
 
-    /// How many narrow bins make one that is at least this many pixels wide.
+    /// How many narrow bins make one that is at least this many pixels wide and of a round width.
     pub(super) fn group(&self, bin: f64, pixels: f64) -> usize {
-        const NICE: [usize; 16] = [1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60, 120, 180, 360, 720];
-        let least = pixels / (bin * self.density());
-        NICE.into_iter().find(|&n| n as f64 >= least).unwrap_or(least.ceil() as usize)
+        const ROUND: [f64; 20] = [
+            1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1200.0, 1800.0, 3600.0, 7200.0,
+            10_800.0, 21_600.0, 43_200.0, 86_400.0,
+        ];
+        let least = pixels / self.density();
+        if bin >= least {
+            return 1;
+        }
+        let whole = |seconds: &f64| ((seconds / bin).round() * bin - seconds).abs() < 1e-6 * seconds;
+        let round = ROUND.into_iter().find(|seconds| *seconds >= least && whole(seconds));
+        round.map_or((least / bin).ceil() as usize, |seconds| (seconds / bin).round() as usize)
     }
 
     /// An instant as people on this axis say it.
@@ -72,7 +80,7 @@ impl TimeAxis {
 
     /// A span of time as people on this axis say it: `0 – 22 min`.
     pub(super) fn says_span(&self, from: f64, to: f64) -> String {
-        format!("{} – {}\u{a0}{}", self.says(from), self.says(to), self.unit.sign())
+        format!("{}\u{a0}–\u{a0}{}\u{a0}{}", self.says(from), self.says(to), self.unit.sign())
     }
 
     /// The instants that are marked.
@@ -106,7 +114,7 @@ impl TimeAxis {
             free = left + phrase.width();
         }
         let counted = Phrase::new(self.counted(), Face::Regular, form.tick, theme.second);
-        sheet.write_before(self.right, below, &counted);
+        sheet.write_before(self.right, below, &counted.fitted(self.right - form.margin));
         below
     }
 

@@ -30,11 +30,17 @@ impl<'a> Facts<'a> {
         self.figure(path).is_some_and(|figure| figure.center().is_none())
     }
 
-    /// How sure a number is, in the words of a gutter note: `200 seeds: [9.2, 9.4]`; `None` for a single run.
+    /// How sure a number is, in the words of a gutter note: `mean of 200 seeds [9.2, 9.4]`; `None` for a single run.
     pub(super) fn spread(&self, path: &[&str], write: impl Fn(f64) -> String) -> Option<String> {
         let (low, high) = self.figure(path)?.interval()?;
         let seeds = self.seeds()?;
-        Some(format!("mean of {} seeds [{}, {}]", number::count(seeds as f64), write(low), write(high)))
+        let (low, high) = (write(low), write(high));
+        // A unit that both ends share is said once.
+        let low = match (low.rsplit_once('\u{a0}'), high.rsplit_once('\u{a0}')) {
+            (Some((number, unit)), Some((_, other))) if unit == other => number.to_string(),
+            (Some(_) | None, _) => low,
+        };
+        Some(format!("mean of {} seeds [{low},\u{a0}{high}]", number::count(seeds as f64)))
     }
 
     /// The number of replicates, where there is more than one.
@@ -85,9 +91,7 @@ impl<'a> Facts<'a> {
         let phases = self.result.figures.at(&["phases"]).map_or(&[][..], |tree| tree.branches());
         phases
             .iter()
-            .filter_map(|(phase, _)| {
-                Some((phase.as_str(), self.value(&["phases", phase, "classes", name, figure])?))
-            })
+            .filter_map(|(phase, _)| Some((phase.as_str(), self.value(&["phases", phase, "classes", name, figure])?)))
             .collect()
     }
 }

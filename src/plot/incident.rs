@@ -46,11 +46,16 @@ const STRIP: f64 = 5.0;
 impl Incident {
     /// The incident of a scenario and how it ended.
     pub(super) fn of(facts: &Facts<'_>) -> Incident {
-        let windows: Vec<Shade> = facts.scenario.fault_windows().iter().map(|(name, window)| {
-            let (kind, response) = answer(facts, name);
-            let (from, to) = (window.from.as_secs_f64(), window.to.as_secs_f64());
-            Shade { name: (*name).to_string(), from, to, kind, response }
-        }).collect();
+        let windows: Vec<Shade> = facts
+            .scenario
+            .fault_windows()
+            .iter()
+            .map(|(name, window)| {
+                let (kind, response) = answer(facts, name);
+                let (from, to) = (window.from.as_secs_f64(), window.to.as_secs_f64());
+                Shade { name: (*name).to_string(), from, to, kind, response }
+            })
+            .collect();
         let end = windows.iter().map(|window| window.to).fold(0.0, f64::max);
         let length = facts.value(&RECOVERY).filter(|_| !windows.is_empty());
         Incident {
@@ -93,7 +98,7 @@ impl Incident {
 
     /// The height of everything above the panels.
     pub(super) fn height(&self, form: &Form) -> f64 {
-        if self.windows.is_empty() { 0.0 } else { form.label + 18.0 + self.strips() }
+        if self.windows.is_empty() { 0.0 } else { form.label + 20.0 + self.strips() }
     }
 
     /// The tints behind all panels.
@@ -118,7 +123,15 @@ impl Incident {
     }
 
     /// The strips and their names; `top` is the upper edge of the room that [`Incident::height`] asks for.
-    pub(super) fn draw(&self, sheet: &mut Sheet, facts: &Facts<'_>, axis: &TimeAxis, top: f64, theme: &Theme, form: &Form) {
+    pub(super) fn draw(
+        &self,
+        sheet: &mut Sheet,
+        facts: &Facts<'_>,
+        axis: &TimeAxis,
+        top: f64,
+        theme: &Theme,
+        form: &Form,
+    ) {
         if self.windows.is_empty() {
             return;
         }
@@ -132,7 +145,7 @@ impl Incident {
             }
         }
         self.bracket(sheet, axis, strip_top, theme);
-        self.names(sheet, facts, axis, strip_top - 13.0, theme, form);
+        self.names(sheet, facts, axis, strip_top - 15.0, theme, form);
     }
 
     fn bracket(&self, sheet: &mut Sheet, axis: &TimeAxis, strip_top: f64, theme: &Theme) {
@@ -163,14 +176,17 @@ impl Incident {
             names.push((axis.x(window.from), axis.x(window.to), window.names(facts, axis, theme, form)));
         }
         names.push((axis.x(self.end), axis.right, self.recovery_names(facts, theme, form)));
-        for (i, (left, _, forms)) in names.iter().enumerate() {
+        for (i, (left, right, forms)) in names.iter().enumerate() {
             let next = names.iter().skip(i + 1).find(|(_, _, forms)| !forms.is_empty());
             let end = next.map_or(form.width - form.margin, |(next, _, _)| next - 14.0);
-            if let Some(phrase) = forms.iter().find(|phrase| left + phrase.width() <= end) {
-                let frame = phrase.frame(*left, baseline);
-                if sheet.is_free(&frame) {
-                    sheet.write(*left, baseline, phrase);
-                }
+            let places =
+                forms.iter().map(|phrase| (*left, phrase)).filter(|(left, phrase)| left + phrase.width() <= end);
+            // A thing that is too short for its name has it end where the thing ends, if there is room before it.
+            let before =
+                forms.iter().map(|phrase| (right - phrase.width(), phrase)).filter(|(left, _)| *left >= axis.left);
+            let free = |(left, phrase): &(f64, &Phrase)| sheet.is_free(&phrase.frame(*left, baseline).grown(6.0));
+            if let Some((left, phrase)) = places.chain(before).find(free) {
+                sheet.write(left, baseline, phrase);
             }
         }
     }

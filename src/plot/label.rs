@@ -10,6 +10,8 @@ use super::steps::Column;
 
 /// Room around a label inside an area.
 const PAD: f64 = 5.0;
+/// How far a neighbour may lift a label.
+const LIFT: f64 = 24.0;
 /// The raster on which places are tried.
 const STRIDE: f64 = 4.0;
 
@@ -73,19 +75,20 @@ impl Label {
     }
 
     /// The same on a plate in the colour of the page, for areas that are hatched.
-    pub(super) fn plated(&self, sheet: &mut Sheet, columns: &[Column], plate: RGBColor) -> bool {
+    pub(super) fn plated(&self, sheet: &mut Sheet, columns: &[Column], ground: RGBColor) -> bool {
         let place = inside(sheet, columns, self.width() + 16.0, self.height() + 2.0);
         if let Some(frame) = place {
-            sheet.block(frame, plate);
+            sheet.block(frame, ground);
             let text = Frame { left: frame.left + 8.0, right: frame.right - 8.0, top: frame.top + 1.0, ..frame };
             self.write(sheet, &text, true);
         }
         place.is_some()
     }
 
-    /// Writes the label above a skyline, as near to `x` as there is room; says whether there was.
-    pub(super) fn above(&self, sheet: &mut Sheet, skyline: &[Column], ground: &Frame, x: f64) -> bool {
-        let place = above(sheet, skyline, ground, x, (self.width(), self.height()));
+    /// Writes the label above a stretch of a skyline, as near to its beginning as there is room; says whether there
+    /// was.
+    pub(super) fn above(&self, sheet: &mut Sheet, skyline: &[Column], ground: &Frame, stretch: (f64, f64)) -> bool {
+        let place = above(sheet, skyline, ground, stretch, (self.width(), self.height()));
         if let Some(frame) = place {
             self.write(sheet, &frame, false);
         }
@@ -155,19 +158,31 @@ fn centre_of(columns: &[Column]) -> f64 {
     if total > 0.0 { moment / total } else { columns.first().map_or(0.0, |column| column.left) }
 }
 
-fn above(sheet: &Sheet, skyline: &[Column], ground: &Frame, x: f64, (width, height): (f64, f64)) -> Option<Frame> {
+fn above(
+    sheet: &Sheet,
+    skyline: &[Column],
+    ground: &Frame,
+    (from, to): (f64, f64),
+    (width, height): (f64, f64),
+) -> Option<Frame> {
     let mut best: Option<(f64, Frame)> = None;
-    let mut left = ground.left + PAD;
-    while left + width <= ground.right {
+    // It has to lie over what it names, with a good part of its width.
+    let overlap = (0.5 * width).min(0.6 * (to - from)).min(60.0);
+    let mut left = (from + overlap - width).max(ground.left + 2.0);
+    let last = (to - overlap).min(ground.right - width);
+    let wish = from + PAD + 1.0;
+    while left <= last {
         let slot = Frame { left: left - PAD, right: left + width + PAD, top: 0.0, bottom: 0.0 };
-        let floor = roof(skyline, &slot).min(ground.bottom) - 4.0;
-        let mut bottom = floor;
+        let floor = roof(skyline, &slot).min(ground.bottom) - 3.0;
+        let named = Frame { left: left.max(from), right: (left + width).min(to), ..slot };
+        // What a neighbour lifts too high would seem to name the neighbour.
+        let raised = roof(skyline, &named).min(ground.bottom) - 3.0 - floor;
+        let mut bottom = if raised > LIFT { f64::NEG_INFINITY } else { floor };
         // A label that meets another one moves up over it.
-        while bottom - height >= ground.top - 2.0 {
+        while bottom - height >= ground.top - 2.0 && floor - bottom <= 60.0 {
             let frame = Frame { left, right: left + width, top: bottom - height, bottom };
             if sheet.is_free(&frame.grown(2.0)) {
-                let middle = left + width / 2.0;
-                let away = (middle - x).abs() + 1.5 * (floor - bottom);
+                let away = (left - wish).abs() + 3.0 * (floor - bottom) + 0.3 * (ground.bottom - bottom);
                 if best.is_none_or(|(other, _)| away < other) {
                     best = Some((away, frame));
                 }
@@ -177,7 +192,7 @@ fn above(sheet: &Sheet, skyline: &[Column], ground: &Frame, x: f64, (width, heig
         }
         left += STRIDE;
     }
-    best.filter(|(away, _)| *away <= 260.0 + width).map(|(_, frame)| frame)
+    best.map(|(_, frame)| frame)
 }
 
 #[cfg(test)]
@@ -212,7 +227,7 @@ mod tests {
         let ground = Frame { left: 0.0, right: 400.0, top: 0.0, bottom: 100.0 };
         let label = Label::bold("429", BLACK, &Form::WIDE);
         for _ in 0..2 {
-            assert!(label.above(&mut sheet, &field(), &ground, 100.0));
+            assert!(label.above(&mut sheet, &field(), &ground, (0.0, 200.0)));
         }
         let boxes: Vec<Frame> = sheet.marks.iter().filter_map(super::super::sheet::Mark::text_frame).collect();
         assert!(!boxes[0].touches(&boxes[1]), "{boxes:?}");

@@ -135,7 +135,7 @@ fn note(view: &View<'_>, limit: &Limit) -> Option<Note> {
     let below = ["limits", limit.name.as_str(), "below_tenth_s"];
     let lowest = ["limits", limit.name.as_str(), "lowest_share"];
     if let Some(time) = facts.value(&below).filter(|time| *time > 0.0) {
-        let text = "with less than a tenth of the limit left";
+        let text = "with less than a tenth of it left";
         return Some(Note::new(number::time(time), text).spread(facts.spread(&below, number::time)));
     }
     let share = facts.value(&lowest)?;

@@ -16,6 +16,12 @@ pub(super) fn count(value: f64) -> String {
     if value <= -0.5 { format!("−{out}") } else { out }
 }
 
+/// A count with its noun: `1 request`, `3,920 requests`.
+pub(super) fn of(value: f64, noun: &str) -> String {
+    let number = count(value);
+    if number == "1" { format!("1{NEAR}{noun}") } else { format!("{number}{NEAR}{noun}s") }
+}
+
 /// A mark on an axis, with as many decimals as the step between marks needs: `0.5`, `40`, `100k`.
 pub(super) fn tick(value: f64, step: f64) -> String {
     let (size, unit) = match step.max(value.abs()) {
@@ -120,7 +126,7 @@ impl TimeUnit {
 /// A length of time: `40 s`, `18.8 min`, `3.2 h`.
 pub(super) fn time(seconds: f64) -> String {
     let (value, unit) = match seconds {
-        s if s == 0.0 => return format!("0{NEAR}s"),
+        0.0 => return format!("0{NEAR}s"),
         s if s < 0.9995 => (s * 1e3, "ms"),
         s if s < 120.0 => (s, "s"),
         s if s < 7200.0 => (s / 60.0, "min"),
@@ -191,20 +197,17 @@ mod tests {
 
     #[test]
     fn times_take_the_unit_that_reads_best() {
-        let shown = [0.0, 0.25, 3.14, 40.0, 420.0, 11_520.0, 259_200.0].map(time);
-        let expected = ["0 s", "250 ms", "3.1 s", "40 s", "7.0 min", "3.2 h", "3.0 d"];
+        let shown = [0.0, 0.25, 3.21, 40.0, 420.0, 11_520.0, 259_200.0].map(time);
+        let expected = ["0 s", "250 ms", "3.2 s", "40 s", "7.0 min", "3.2 h", "3.0 d"];
         assert_eq!(shown.map(|text| text.replace(NEAR, " ")), expected);
     }
 
     #[test]
     fn bins_are_named_by_their_width() {
-        assert_eq!([10.0, 60.0, 90.0, 0.05, 3600.0].map(bin), [
-            "10-second",
-            "1-minute",
-            "1.5-minute",
-            "50-millisecond",
-            "1-hour"
-        ]);
+        assert_eq!(
+            [10.0, 60.0, 90.0, 0.05, 3600.0].map(bin),
+            ["10-second", "1-minute", "1.5-minute", "50-millisecond", "1-hour"]
+        );
         assert_eq!([10.0, 60.0].map(each), ["10 seconds", "minute"]);
     }
 }

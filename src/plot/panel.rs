@@ -99,6 +99,9 @@ pub(super) enum Body {
     Workers(Workers),
 }
 
+/// The room between a mark of a value axis and the axis.
+pub(super) const TICK_GAP: f64 = 8.0;
+
 /// One number in the gutter and what it counts.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Note {
@@ -108,7 +111,7 @@ pub(super) struct Note {
     spread: Option<String>,
 }
 
-/// The most lines below a gutter number.
+/// The most lines that say what a gutter number counts; one more may say how sure it is.
 const NOTE_LINES: usize = 3;
 
 impl Note {
@@ -131,19 +134,25 @@ impl Note {
         let (form, theme) = (view.form, view.theme);
         let left = form.gutter_left();
         let width = form.width - form.margin - left;
-        let number = Phrase::new(&self.number, Face::Bold, form.number, self.color.unwrap_or(theme.ink));
+        let color = self.color.unwrap_or(theme.ink);
+        let in_size = |size| Phrase::new(&self.number, Face::Bold, size, color);
+        // A number of many digits is set in smaller type, not cut.
+        let sizes = [1.0, 0.8, 0.64].map(|share| in_size(share * form.number));
+        let number = sizes.iter().find(|number| number.width() <= width).unwrap_or(&sizes[2]).clone().fitted(width);
         let mut baseline = top + 0.76 * form.number;
         sheet.write(left, baseline, &number);
         let mut lines = paragraph::wrap(&self.text, width, Face::Regular, form.note);
-        let spread = self.spread.iter().flat_map(|text| paragraph::wrap(text, width, Face::Regular, form.note));
-        let spread: Vec<String> = spread.collect();
-        if lines.len() + spread.len() <= NOTE_LINES {
-            lines.extend(spread);
+        if lines.len() > NOTE_LINES {
+            lines.truncate(NOTE_LINES);
+            lines[NOTE_LINES - 1].push('…');
         }
+        let spread = self.spread.iter().flat_map(|text| paragraph::wrap(text, width, Face::Regular, form.note));
+        lines.extend(spread.take(1));
         baseline += 4.0;
-        for line in lines.iter().take(NOTE_LINES) {
+        for line in &lines {
             baseline += 1.42 * form.note;
-            sheet.write(left, baseline, &Phrase::new(line, Face::Regular, form.note, theme.second));
+            let line = Phrase::new(line, Face::Regular, form.note, theme.second);
+            sheet.write(left, baseline, &line.fitted(width));
         }
     }
 }
@@ -176,10 +185,11 @@ impl Panel {
         let what = Phrase::new(&self.title, Face::Bold, form.heading, theme.ink);
         if form.whole {
             let said = self.clauses(room - what.width(), "  ", form.heading);
-            sheet.write(form.left, baseline, &what.and(said, Face::Regular, form.heading, theme.second));
+            let line = what.and(said, Face::Regular, form.heading, theme.second);
+            sheet.write(form.left, baseline, &line.fitted(room));
         } else {
             // One below the other: a narrow line has no room for both.
-            sheet.write(form.left, baseline - 1.45 * form.note, &what);
+            sheet.write(form.left, baseline - 1.45 * form.note, &what.fitted(room));
             let said = self.clauses(room, "", form.note);
             sheet.write(form.left, baseline, &Phrase::new(said, Face::Regular, form.note, theme.second));
         }
@@ -196,19 +206,27 @@ impl Panel {
 
     fn grid(&self, sheet: &mut Sheet, view: &View<'_>, ground: &Ground<'_>) {
         let (form, theme) = (view.form, view.theme);
-        let marks: Vec<f64> = self.scale.marks().collect();
-        let mut write = |value: f64, text: String| {
+        for (value, text) in self.marks() {
             let y = ground.y(value);
             let phrase = Phrase::new(text, Face::Regular, form.tick, theme.second);
-            sheet.write_before(form.left - 8.0, y + 0.36 * form.tick, &phrase);
+            sheet.write_before(form.left - TICK_GAP, y + 0.36 * form.tick, &phrase);
             if value > 0.0 {
                 sheet.level(form.left, form.right(), y, theme.grid);
             }
-        };
-        write(0.0, "0".to_string());
-        for (i, value) in marks.iter().enumerate() {
-            write(*value, self.unit.write(*value, self.scale.step, i + 1 == marks.len()));
         }
+    }
+
+    /// The marks of the value axis: the unit is on the uppermost one.
+    fn marks(&self) -> Vec<(f64, String)> {
+        let marks: Vec<f64> = std::iter::once(0.0).chain(self.scale.marks()).collect();
+        let last = marks.len() - 1;
+        let write = |(i, value): (usize, &f64)| (*value, self.unit.write(*value, self.scale.step, i == last));
+        marks.iter().enumerate().map(write).collect()
+    }
+
+    /// The width of the longest mark.
+    pub(super) fn marks_width(&self, form: &Form) -> f64 {
+        self.marks().iter().map(|(_, text)| Face::Regular.width(text, form.tick)).fold(0.0, f64::max)
     }
 }
 

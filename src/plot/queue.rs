@@ -44,7 +44,8 @@ fn panel(view: &View<'_>, class: usize) -> Option<Panel> {
     if most <= 0.0 && !failed {
         return None;
     }
-    let scale = Scale::covering(most, 3.0, true);
+    // Head room for the name of the longest.
+    let scale = Scale::covering(1.15 * most, 3.0, true);
     let mut how = vec![format!("most in each {}", number::each(length.width))];
     if let (Some(_), Some(seeds)) = (&band, view.facts.seeds()) {
         how.push(format!("grey: 5 – 95\u{a0}% of {} seeds", number::count(seeds as f64)));
@@ -105,8 +106,6 @@ impl Queue {
             return;
         }
         let (x, y) = (view.axis.x(at).round(), ground.y(length));
-        sheet.disc((x, y), 5.0, view.theme.page);
-        sheet.disc((x, y), 3.5, view.theme.ink);
         let text = format!("{} at {} {}", number::count(length), view.axis.unit.word(), view.axis.says(at));
         let label = Label::bold(text, view.theme.ink, view.form);
         let mut high = ground.under(&self.length);
@@ -114,8 +113,11 @@ impl Queue {
             high = higher(high, &ground.under(band));
         }
         let corner = (x + 9.0, y - 24.0);
-        if !label.at(sheet, &high, &ground.frame.grown(2.0), corner) {
-            label.above(sheet, &high, &ground.frame, x);
+        let named = label.at(sheet, &high, &ground.frame.grown(2.0), corner)
+            || label.above(sheet, &high, &ground.frame, (x - 60.0, x + 60.0));
+        if named {
+            sheet.disc((x, y), 5.0, view.theme.page);
+            sheet.disc((x, y), 3.5, view.theme.ink);
         }
     }
 }
@@ -146,7 +148,8 @@ fn note(view: &View<'_>, class: usize) -> Option<Note> {
     };
     let (failed, offered) = (at(&["failed"])?, at(&["offered"])?);
     let delivered = at(&["delivered"]).map_or(String::new(), |n| format!("; {} delivered", number::count(n)));
-    let slowest = at(&["latency_s", "max"]).map_or(String::new(), |s| format!(", the slowest after {}", number::time(s)));
+    let slowest =
+        at(&["latency_s", "max"]).map_or(String::new(), |s| format!(", the slowest after {}", number::time(s)));
     let text = format!("{} failed for good{delivered}{slowest}", facts.tasks(class));
     let number = format!("{} of {}", number::count(failed), number::count(offered));
     Some(Note::new(number, text).spread(facts.spread(&["classes", name, "failed"], number::count)))

@@ -23,8 +23,7 @@ fn panel(view: &View<'_>, class: usize) -> Option<Panel> {
     let series = &view.facts.result.timeline.classes[class];
     // A share needs enough tasks to mean anything: bins are joined where the axis is long, never split.
     let group = view.axis.group(view.wide(), 12.0);
-    let met: Vec<(u32, u32)> =
-        series.wide_arrivals.iter().copied().zip(series.wide_with_429.iter().copied()).collect();
+    let met: Vec<(u32, u32)> = series.wide_arrivals.iter().copied().zip(series.wide_with_429.iter().copied()).collect();
     let share = Bins::gather(&met, view.wide(), group, view.end(), |bins, _| {
         let (arrived, hit) = bins.iter().fold((0u64, 0u64), |(a, h), (n, m)| (a + u64::from(*n), h + u64::from(*m)));
         if arrived == 0 { f64::NAN } else { hit as f64 / arrived as f64 }
@@ -43,7 +42,8 @@ fn panel(view: &View<'_>, class: usize) -> Option<Panel> {
         how,
         height: 118.0,
         above: 0.0,
-        scale: Scale::of_shares(most),
+        // Head room for the name of the highest bin.
+        scale: Scale::of_shares((1.2 * most).min(1.0)),
         unit: Unit::Percent,
         note: note(view, class),
         body: Body::Share(Share { share, band }),
@@ -85,9 +85,9 @@ impl Share {
             high = Bins { values, ..high };
         }
         let skyline = ground.under(&high);
-        let text = format!("worst {} {}", number::each(self.share.width), number::share(worst));
-        let x = view.axis.x(f64::midpoint(from, to));
-        Label::bold(text, view.theme.throttled.text, view.form).above(sheet, &skyline, &ground.frame, x);
+        let text = format!("at most {}", number::share(worst));
+        let stretch = (view.axis.x(from), view.axis.x(to));
+        Label::bold(text, view.theme.throttled.text, view.form).above(sheet, &skyline, &ground.frame, stretch);
     }
 }
 

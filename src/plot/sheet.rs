@@ -92,6 +92,25 @@ impl Phrase {
         self.0.iter().map(|run| run.face.width(&run.text, run.size)).sum()
     }
 
+    /// The line, cut with an ellipsis where it is wider than the room.
+    pub(super) fn fitted(mut self, room: f64) -> Phrase {
+        if self.width() <= room {
+            return self;
+        }
+        while let Some(last) = self.0.last_mut() {
+            last.text = last.text.trim_end_matches('…').to_string();
+            if last.text.pop().is_none() {
+                self.0.pop();
+                continue;
+            }
+            last.text = last.text.trim_end().to_string() + "…";
+            if self.width() <= room {
+                break;
+            }
+        }
+        self
+    }
+
     /// The size of its largest letters.
     pub(super) fn size(&self) -> f64 {
         self.0.iter().map(|run| run.size).fold(0.0, f64::max)
@@ -173,7 +192,13 @@ impl Sheet {
     pub(super) fn write(&mut self, x: f64, baseline: f64, phrase: &Phrase) -> Frame {
         let mut at = x;
         for run in &phrase.0 {
-            self.marks.push(Mark::Text(run.clone(), at, baseline));
+            // An SVG drops a space at the beginning of a text: it has to be a distance.
+            let text = run.text.trim_start_matches(' ');
+            let indent = run.face.width(&run.text[..run.text.len() - text.len()], run.size);
+            if !text.is_empty() {
+                let shown = Run { text: text.to_string(), ..run.clone() };
+                self.marks.push(Mark::Text(shown, at + indent, baseline));
+            }
             at += run.face.width(&run.text, run.size);
         }
         self.take(phrase.frame(x, baseline))
@@ -249,11 +274,8 @@ impl Mark {
 
 impl Run {
     fn paint<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>, hold: HPos, x: f64, y: f64) -> Painted<DB> {
-        let font = FontDesc::new(
-            FontFamily::Name(self.face.family()),
-            self.size * FINE * FONT_FACTOR,
-            self.face.style(),
-        );
+        let font =
+            FontDesc::new(FontFamily::Name(self.face.family()), self.size * FINE * FONT_FACTOR, self.face.style());
         let style = font.color(&self.color).pos(Pos::new(hold, VPos::Top));
         area.draw_text(&self.text, &style, fine((x, y - HANG * self.size)))
     }

@@ -42,7 +42,8 @@ pub(super) fn write(cover: &Cover<'_>, marks: &[Mark], setting: Setting<'_>) -> 
     let id = escaped(id);
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" width=\"{width}\" height=\"{height}\" \
-         role=\"img\" aria-labelledby=\"{id}-title {id}-desc\" font-family=\"{SANS_STACK}\">\n\
+         role=\"img\" aria-labelledby=\"{id}-title {id}-desc\" font-family=\"{SANS_STACK}\" \
+         text-rendering=\"geometricPrecision\">\n\
          <title id=\"{id}-title\">{}</title>\n<desc id=\"{id}-desc\">{}</desc>\n{style}{}</svg>\n",
         canvas.0,
         canvas.1,
@@ -66,8 +67,27 @@ fn body(drawn: &str) -> String {
             let plain = line.replace(" opacity=\"1\"", "").replace(" stroke=\"none\"", "");
             plain.replace("text-anchor=\"start\" ", "").replace(&sans, "").replace(&mono, &named)
         })
-        .map(|line| if line.starts_with("<text") { line } else { line + "\n" })
+        // A line break inside a text would be a space at its end.
+        .map(|line| {
+            if line.starts_with("<text") {
+                rounded(&line)
+            } else if line.starts_with('<') {
+                line + "\n"
+            } else {
+                line
+            }
+        })
         .collect()
+}
+
+/// The same element with a font size of at most two decimals: plotters divides it by a number that is not round.
+fn rounded(element: &str) -> String {
+    const NAME: &str = " font-size=\"";
+    let parts = element.split_once(NAME).and_then(|(head, rest)| Some((head, rest.split_once('"')?)));
+    match parts.and_then(|(head, (size, tail))| Some((head, size.parse::<f64>().ok()?, tail))) {
+        Some((head, size, tail)) => format!("{head}{NAME}{}\"{tail}", super::number::plain(size)),
+        None => element.to_string(),
+    }
 }
 
 fn escaped(text: &str) -> String {

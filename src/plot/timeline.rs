@@ -7,7 +7,7 @@ use super::font::Face;
 use super::form::Form;
 use super::incident::Incident;
 use super::number;
-use super::panel::{Panel, View};
+use super::panel::{Panel, TICK_GAP, View};
 use super::paragraph;
 use super::picture::Picture;
 use super::range::Range;
@@ -32,13 +32,14 @@ pub fn timeline(result: &RunResult, scenario: &Scenario, theme: &Theme, words: &
     let facts = Facts { result, scenario };
     let incident = Incident::of(&facts);
     let range = Range::of(&facts, &incident);
+    let form = &roomy(facts, &incident, &range, theme, *form);
     let axis = TimeAxis::new(&range, scenario, form);
     let view = View { facts, incident: &incident, range: &range, axis: &axis, theme, form };
     let panels = panels(&view);
 
     let mut sheet = Sheet::default();
     let mut y = if form.whole { head(&mut sheet, &view, words) } else { 0.0 };
-    let strips = y + if form.whole { 14.0 } else { 2.0 };
+    let strips = y + if form.whole { 22.0 } else { 2.0 };
     y = strips + incident.height(form);
     let tops = tops(&panels, form, y);
     let bottom = tops.last().map_or(y, |(_, bottom)| *bottom);
@@ -70,6 +71,14 @@ fn panels(view: &View<'_>) -> Vec<Panel> {
     panels.extend(queue::panels(view));
     panels.extend(workers::panels(view));
     panels
+}
+
+/// The layout with enough room at the left for the longest mark of a value axis.
+fn roomy(facts: Facts<'_>, incident: &Incident, range: &Range, theme: &Theme, form: Form) -> Form {
+    let axis = TimeAxis::new(range, facts.scenario, &form);
+    let view = View { facts, incident, range, axis: &axis, theme, form: &form };
+    let widest = panels(&view).iter().map(|panel| panel.marks_width(&form)).fold(0.0, f64::max);
+    Form { left: form.left.max((widest + form.margin / 2.0 + TICK_GAP).ceil()), ..form }
 }
 
 /// The upper and lower edge of each panel's scale.
@@ -119,7 +128,7 @@ fn subtitle(sheet: &mut Sheet, view: &View<'_>, mut y: f64) -> f64 {
         sheet.write(form.margin, y, &whole);
         return y;
     }
-    sheet.write(form.margin, y, &line);
+    sheet.write(form.margin, y, &line.fitted(room));
     for text in paragraph::wrap(&super::facts::capital(&size), room, Face::Regular, SIZE) {
         y += 21.0;
         sheet.write(form.margin, y, &Phrase::new(text, Face::Regular, SIZE, theme.second));
@@ -136,10 +145,11 @@ fn size(facts: &Facts<'_>) -> String {
             let arrived: u64 = facts.result.timeline.classes[i].arrivals.iter().map(|&n| u64::from(n)).sum();
             let workers = match facts.class(i).workers() {
                 0 => String::new(),
-                1 => " for 1 worker".to_string(),
-                n => format!(" for {} workers", number::count(f64::from(n))),
+                n => format!(" for {}", number::of(f64::from(n), "worker")),
             };
-            format!("{} {}{workers}", number::count(arrived as f64), facts.tasks(i))
+            let tasks = facts.tasks(i);
+            let tasks = number::of(arrived as f64, tasks.strip_suffix('s').unwrap_or(&tasks));
+            format!("{tasks}{workers}")
         })
         .collect();
     let limits: Vec<String> = facts
@@ -154,7 +164,11 @@ fn size(facts: &Facts<'_>) -> String {
                 Counts::OutputTokens => "output tokens",
                 Counts::TotalTokens => "tokens",
             };
-            format!("{} {what} per {}", number::count(limit.bucket.amount() as f64), number::each(limit.bucket.per().as_secs_f64()))
+            format!(
+                "{} {what} per {}",
+                number::count(limit.bucket.amount() as f64),
+                number::each(limit.bucket.per().as_secs_f64())
+            )
         })
         .collect();
     let mut parts = vec![enumerated(&classes)];
@@ -189,7 +203,12 @@ fn foot(sheet: &mut Sheet, view: &View<'_>, words: &Words, panels: &[Panel], y: 
     let room = form.width - 2.0 * form.margin;
     let command = paragraph::wrap(&words.command, room, Face::Mono, SIZE);
     let beside = command.first().map_or(0.0, |line| Face::Mono.width(line, SIZE) + 40.0);
-    let text = paragraph::wrap(&counted(view, panels), room - if command.len() == 1 { beside } else { 0.0 }, Face::Regular, SIZE);
+    let text = paragraph::wrap(
+        &counted(view, panels),
+        room - if command.len() == 1 { beside } else { 0.0 },
+        Face::Regular,
+        SIZE,
+    );
     let narrow = command.len() == 1 && beside < 0.6 * room;
     let text = if narrow { text } else { paragraph::wrap(&counted(view, panels), room, Face::Regular, SIZE) };
     let first = y + 36.0;
@@ -215,10 +234,13 @@ fn counted(view: &View<'_>, panels: &[Panel]) -> String {
     let facts = &view.facts;
     let mut sentences = Vec::new();
     if !panels.is_empty() {
-        sentences.push("Requests stand where they were sent; a phase counts those of calls that began in it.".to_string());
+        sentences
+            .push("Requests stand where they were sent; a phase counts those of calls that began in it.".to_string());
     }
     if facts.seeds().is_some() {
-        sentences.push("Curves are of the seed, numbers are means over all runs with their 5 – 95\u{a0}% in brackets.".to_string());
+        sentences.push(
+            "Curves are of the seed, numbers are means over all runs with their 5 – 95\u{a0}% in brackets.".to_string(),
+        );
     }
     sentences.extend(absent(view, panels));
     if let Some(end) = view.range.cut {
@@ -226,11 +248,13 @@ fn counted(view: &View<'_>, panels: &[Panel]) -> String {
         let until = view.axis.says(end);
         let from = view.axis.says(view.axis.to);
         let word = view.axis.unit.word();
-        sentences.push(format!(
-            "Not shown: {word}s {from} – {until}, with {} failed and {} answered 429.",
-            number::count(failed as f64),
-            number::count(throttled as f64)
-        ));
+        let what = if failed + throttled == 0 {
+            "in which nothing failed and no 429 was met".to_string()
+        } else {
+            let [failed, throttled] = [failed, throttled].map(|n| number::count(n as f64));
+            format!("in which {failed} tasks failed and {throttled} requests were answered 429")
+        };
+        sentences.push(format!("Not shown: {word}s {from}\u{a0}–\u{a0}{until}, {what}."));
     }
     sentences.join(" ")
 }
@@ -256,10 +280,8 @@ fn absent(view: &View<'_>, panels: &[Panel]) -> Option<String> {
     } else if !has(|body| matches!(body, Body::Queue(_))) {
         missing.push("no job had to wait and none failed".to_string());
     }
-    if facts.scenario.fault_windows().is_empty() {
-        missing.push("no fault window".to_string());
-    }
-    (!missing.is_empty() && !panels.is_empty()).then(|| format!("Left out: {}.", missing.join("; ")))
+    (!missing.is_empty() && !panels.is_empty())
+        .then(|| format!("Left out, as there is nothing to show: {}.", missing.join("; ")))
 }
 
 /// The picture in words, for those who do not see it.
