@@ -38,6 +38,8 @@ pub mod experiment;
 pub mod explain;
 pub mod metrics;
 pub mod observe;
+#[cfg(feature = "cli")]
+pub mod plot;
 pub mod policy;
 pub mod preset;
 pub mod provider;

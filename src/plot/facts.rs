@@ -1,0 +1,103 @@
+//! The numbers beside the curves come from the figures of the result, by path: any of them may be missing or
+//! undefined, and then the picture says less instead of something wrong.
+
+use super::number;
+use crate::experiment::{Figure, RunResult};
+use crate::scenario::Scenario;
+use crate::traffic::{TaskKind, TrafficClass};
+
+/// A result together with its scenario.
+#[derive(Clone, Copy)]
+pub(super) struct Facts<'a> {
+    /// What was measured.
+    pub(super) result: &'a RunResult,
+    /// What was asked.
+    pub(super) scenario: &'a Scenario,
+}
+
+impl<'a> Facts<'a> {
+    fn figure(&self, path: &[&str]) -> Option<&'a Figure> {
+        self.result.figures.leaf(path)
+    }
+
+    /// The number at a path, or its mean over replicates.
+    pub(super) fn value(&self, path: &[&str]) -> Option<f64> {
+        self.figure(path)?.center().filter(|value| value.is_finite())
+    }
+
+    /// Whether there is such a figure that no run defines.
+    pub(super) fn is_undefined(&self, path: &[&str]) -> bool {
+        self.figure(path).is_some_and(|figure| figure.center().is_none())
+    }
+
+    /// How sure a number is, in the words of a gutter note: `mean of 200 seeds [9.2, 9.4]`; `None` for a single run.
+    pub(super) fn spread(&self, path: &[&str], write: impl Fn(f64) -> String) -> Option<String> {
+        let (low, high) = self.figure(path)?.interval()?;
+        let seeds = self.seeds()?;
+        let (low, high) = (write(low), write(high));
+        // A unit that both ends share is said once.
+        let low = match (low.rsplit_once('\u{a0}'), high.rsplit_once('\u{a0}')) {
+            (Some((number, unit)), Some((_, other))) if unit == other => number.to_string(),
+            (Some(_) | None, _) => low,
+        };
+        Some(format!("mean of {} seeds [{low},\u{a0}{high}]", number::count(seeds as f64)))
+    }
+
+    /// The number of replicates, where there is more than one.
+    pub(super) fn seeds(&self) -> Option<u64> {
+        self.result.replicates.filter(|&n| n > 1)
+    }
+
+    /// The classes that have series, by index: the ones that cause stand above the ones that suffer.
+    pub(super) fn classes(&self) -> Vec<usize> {
+        let known = self.scenario.traffic.len().min(self.result.timeline.classes.len());
+        let (live, jobs): (Vec<usize>, Vec<usize>) = (0..known).partition(|&i| self.class(i).is_live());
+        jobs.into_iter().chain(live).collect()
+    }
+
+    /// The jobs classes, by index.
+    pub(super) fn jobs(&self) -> Vec<usize> {
+        self.classes().into_iter().filter(|&i| !self.class(i).is_live()).collect()
+    }
+
+    /// The live classes, by index.
+    pub(super) fn live(&self) -> Vec<usize> {
+        self.classes().into_iter().filter(|&i| self.class(i).is_live()).collect()
+    }
+
+    /// A class.
+    pub(super) fn class(&self, i: usize) -> &'a TrafficClass {
+        &self.scenario.traffic[i]
+    }
+
+    /// What the tasks of a class are called: `report jobs`, `live turns`.
+    pub(super) fn tasks(&self, i: usize) -> String {
+        let class = self.class(i);
+        let word = match class.kind {
+            TaskKind::Jobs { .. } => "jobs",
+            TaskKind::Turns => "turns",
+        };
+        if class.name.ends_with(word) { class.name.clone() } else { format!("{} {word}", class.name) }
+    }
+
+    /// The name of a class at the beginning of a title.
+    pub(super) fn named(&self, i: usize) -> String {
+        capital(&self.class(i).name)
+    }
+
+    /// The phases that hold a figure of a class, each with the figure.
+    pub(super) fn by_phase(&self, class: usize, figure: &str) -> Vec<(&'a str, f64)> {
+        let name = self.class(class).name.as_str();
+        let phases = self.result.figures.at(&["phases"]).map_or(&[][..], |tree| tree.branches());
+        phases
+            .iter()
+            .filter_map(|(phase, _)| Some((phase.as_str(), self.value(&["phases", phase, "classes", name, figure])?)))
+            .collect()
+    }
+}
+
+/// The same text with a capital at its beginning.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

@@ -1,0 +1,40 @@
+//! Pictures of results. A picture takes numbers as they are and computes nothing that a reader would quote; what it
+//! decides is where things stand, and what is left out.
+//!
+//! Everything is laid out as marks on a [`sheet`] first, with text measured in the fonts of the binary, and then
+//! painted through plotters: by its SVG backend, or by one of our own that fills outlines with tiny-skia.
+
+mod answers;
+mod axis;
+mod facts;
+pub mod font;
+mod form;
+mod incident;
+mod label;
+mod level;
+mod number;
+mod panel;
+mod paragraph;
+mod picture;
+pub mod png;
+mod queue;
+mod range;
+mod scale;
+mod share;
+mod sheet;
+mod steps;
+pub mod svg;
+pub mod theme;
+pub mod timeline;
+mod workers;
+
+pub use form::Form;
+pub use picture::Picture;
+pub use svg::Setting;
+pub use theme::Theme;
+pub use timeline::{Words, timeline};
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! A run of two hours may have its story in the first eighty minutes. The axis shows from the first arrival until
+//! things have been quiet for a while, and the foot says what was cut.
+
+use super::axis;
+use super::facts::Facts;
+use super::incident::Incident;
+use crate::observe::Timeline;
+use crate::observe::timeline::{AnswerKind, WorkerActivity};
+use crate::scenario::Scenario;
+
+/// How much longer than the story the axis goes on, to show that it is over.
+const AFTERMATH: f64 = 0.35;
+/// How much of the story's length the axis shows before it, to show what is normal.
+const LEAD: f64 = 0.25;
+/// A cut that saves less than this share of the axis is not worth a sentence in the foot.
+const WORTH_A_CUT: f64 = 0.15;
+
+/// What the axis shows, in seconds since the run began.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Range {
+    /// The first instant.
+    pub(super) from: f64,
+    /// The last one.
+    pub(super) to: f64,
+    /// The end of the run, where it is not shown.
+    pub(super) cut: Option<f64>,
+}
+
+impl Range {
+    /// The range of a run.
+    pub(super) fn of(facts: &Facts<'_>, incident: &Incident) -> Range {
+        let timeline = &facts.result.timeline;
+        let end = end_of(timeline, facts.scenario);
+        let (first, last) = busy(timeline, end);
+        let Some((start, over)) = story(timeline, incident, last) else {
+            return Range::tidy(first, last, facts.scenario, end);
+        };
+        let length = (over - start).max(timeline.wide.as_secs_f64());
+        let from = first.max(start - LEAD * length);
+        let to = (over + AFTERMATH * length).min(last.max(over));
+        Range::tidy(from, to, facts.scenario, end)
+    }
+
+    /// Rounds the end, and drops cuts that save little.
+    fn tidy(from: f64, to: f64, scenario: &Scenario, end: f64) -> Range {
+        let to = axis::round_up(to, scenario.origin.as_secs_f64(), to - from).min(end);
+        let to = if end - to <= WORTH_A_CUT * (end - from) { end } else { to };
+        // A run without any length still needs an axis.
+        let to = to.max(from + 1e-3);
+        Range { from, to, cut: (to < end).then_some(end) }
+    }
+
+    /// What happens after the cut: tasks that failed, requests answered 429.
+    pub(super) fn beyond(&self, timeline: &Timeline) -> (u64, u64) {
+        let first = (self.to / timeline.bin.as_secs_f64()).ceil() as usize;
+        let rest = |series: &[u32]| series.iter().skip(first).map(|&n| u64::from(n)).sum::<u64>();
+        timeline.classes.iter().fold((0, 0), |(failed, throttled), class| {
+            (failed + rest(&class.failures), throttled + rest(&class.answers[AnswerKind::Throttled as usize]))
+        })
+    }
+}
+
+/// The end of the run in seconds.
+pub(super) fn end_of(timeline: &Timeline, scenario: &Scenario) -> f64 {
+    let binned = timeline.bin.as_secs_f64() * timeline.bins as f64;
+    let horizon = scenario.horizon.as_secs_f64();
+    if binned > 0.0 { horizon.min(binned) } else { horizon }
+}
+
+/// The first and the last instant at which anything is to be seen.
+fn busy(timeline: &Timeline, end: f64) -> (f64, f64) {
+    let bin = timeline.bin.as_secs_f64();
+    let anything = |i: usize| {
+        timeline.classes.iter().any(|class| {
+            let some = |series: &Vec<u32>| series.get(i).is_some_and(|&n| n > 0);
+            let working = WorkerActivity::ALL
+                .iter()
+                .filter(|activity| **activity != WorkerActivity::Idle)
+                .any(|&activity| class.workers[activity as usize].get(i).is_some_and(|&s| s > 0.0));
+            some(&class.arrivals) || some(&class.queue) || class.answers.iter().any(some) || working
+        })
+    };
+    let first = (0..timeline.bins).find(|&i| anything(i));
+    let last = (0..timeline.bins).rev().find(|&i| anything(i));
+    match (first, last) {
+        (Some(first), Some(last)) => (first as f64 * bin, ((last + 1) as f64 * bin).min(end)),
+        (Some(_) | None, _) => (0.0, end),
+    }
+}
+
+/// From the first fault window until everything is back; `None` without a window.
+fn story(timeline: &Timeline, incident: &Incident, last: f64) -> Option<(f64, f64)> {
+    let start = incident.windows.first()?.from;
+    let recovered = match (incident.recovered, incident.unrecovered) {
+        (Some(at), _) => at,
+        (None, true) => last,
+        (None, false) => incident.end,
+    };
+    Some((start, recovered.max(incident.end).max(queue_back(timeline, start))))
+}
+
+/// The end of the last bin in which a queue is clearly longer than it was before `start`.
+fn queue_back(timeline: &Timeline, start: f64) -> f64 {
+    let bin = timeline.bin.as_secs_f64();
+    let before = (start / bin) as usize;
+    timeline.classes.iter().fold(0.0, |latest: f64, class| {
+        let usual = class.queue.iter().take(before).max().copied().unwrap_or(0);
+        let peak = class.queue.iter().max().copied().unwrap_or(0);
+        let long = |&n: &u32| n > usual && f64::from(n) > 0.05 * f64::from(peak);
+        let back = class.queue.iter().rposition(long).map_or(0.0, |i| (i + 1) as f64 * bin);
+        latest.max(back)
+    })
+}

@@ -1,0 +1,116 @@
+//! Who pays: the share of live tasks that met at least one 429, by the time of their arrival. The grey band is what
+//! other seeds gave, so that one can see whether this one is typical.
+
+use super::label::Label;
+use super::number;
+use super::panel::{Body, Note, Panel, Unit, View};
+use super::scale::Scale;
+use super::sheet::Sheet;
+use super::steps::{Bins, Ground};
+
+/// The share of one live class.
+pub(super) struct Share {
+    share: Bins,
+    band: Option<(Bins, Bins)>,
+}
+
+/// The panels of all live classes in which a 429 was met, here or with other seeds.
+pub(super) fn panels(view: &View<'_>) -> Vec<Panel> {
+    view.facts.live().into_iter().filter_map(|class| panel(view, class)).collect()
+}
+
+fn panel(view: &View<'_>, class: usize) -> Option<Panel> {
+    let series = &view.facts.result.timeline.classes[class];
+    // A share needs enough tasks to mean anything: bins are joined where the axis is long, never split.
+    let group = view.axis.group(view.wide(), 12.0);
+    let met: Vec<(u32, u32)> = series.wide_arrivals.iter().copied().zip(series.wide_with_429.iter().copied()).collect();
+    let share = Bins::gather(&met, view.wide(), group, view.end(), |bins, _| {
+        let (arrived, hit) = bins.iter().fold((0u64, 0u64), |(a, h), (n, m)| (a + u64::from(*n), h + u64::from(*m)));
+        if arrived == 0 { f64::NAN } else { hit as f64 / arrived as f64 }
+    });
+    let band = band(view, class);
+    let most = share.most(view.axis).max(band.as_ref().map_or(0.0, |(_, high)| high.most(view.axis)));
+    if most <= 0.0 {
+        return None;
+    }
+    let mut how = vec![format!("share of those that arrived in each {}", number::each(share.width))];
+    if let (Some(_), Some(seeds)) = (&band, view.facts.seeds()) {
+        how.push(format!("grey: 5 – 95\u{a0}% of {} seeds", number::count(seeds as f64)));
+    }
+    Some(Panel {
+        title: format!("{} that met a 429", super::facts::capital(&view.facts.tasks(class))),
+        how,
+        height: 118.0,
+        above: 0.0,
+        // Head room for the name of the highest bin.
+        scale: Scale::of_shares((1.2 * most).min(1.0)),
+        unit: Unit::Percent,
+        note: note(view, class),
+        body: Body::Share(Share { share, band }),
+    })
+}
+
+fn band(view: &View<'_>, class: usize) -> Option<(Bins, Bins)> {
+    let band = view.facts.result.share_429_bands.get(class)?;
+    band_bins(view, &band.p5, &band.p95)
+}
+
+/// The two edges of a band in wide bins; `None` where there is none.
+pub(super) fn band_bins(view: &View<'_>, p5: &[f64], p95: &[f64]) -> Option<(Bins, Bins)> {
+    let bins = |values: &[f64]| Bins { width: view.wide(), end: view.end(), values: values.to_vec() };
+    let known = !p5.is_empty() && p5.len() == p95.len();
+    known.then(|| (bins(p5), bins(p95)))
+}
+
+impl Share {
+    /// Draws the band, the share over it, and the band's upper edge over both.
+    pub(super) fn draw(&self, sheet: &mut Sheet, view: &View<'_>, ground: &Ground<'_>) {
+        if let Some((low, high)) = &self.band {
+            sheet.steps(&ground.between(low, high), view.theme.band);
+        }
+        sheet.steps(&ground.under(&self.share), view.theme.throttled.fill);
+        if let Some((low, high)) = &self.band {
+            sheet.rim(&ground.between(low, high), view.theme.axis);
+        }
+    }
+
+    /// Names the worst bin.
+    pub(super) fn name(&self, sheet: &mut Sheet, view: &View<'_>, ground: &Ground<'_>) {
+        let shown = self.share.shown(view.axis).filter(|(_, _, value)| *value > 0.0);
+        let Some((from, to, worst)) = shown.max_by(|a, b| a.2.total_cmp(&b.2)) else { return };
+        let mut high = self.share.clone();
+        if let Some((_, band)) = &self.band {
+            let value_of = |i: usize| band.at(high.span(i).0).unwrap_or(0.0);
+            let values = (0..high.values.len()).map(|i| high.values[i].max(value_of(i))).collect();
+            high = Bins { values, ..high };
+        }
+        let skyline = ground.under(&high);
+        let text = format!("at most {}", number::share(worst));
+        let stretch = (view.axis.x(from), view.axis.x(to));
+        Label::bold(text, view.theme.throttled.text, view.form).above(sheet, &skyline, &ground.frame, stretch);
+    }
+}
+
+/// The phase in which most tasks met a 429, and how many.
+fn note(view: &View<'_>, class: usize) -> Option<Note> {
+    const LEAF: &str = "tasks_with_429_share";
+    let facts = &view.facts;
+    let name = facts.class(class).name.as_str();
+    let worst = facts.by_phase(class, LEAF).into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(phase, _)| phase);
+    let path = |leaf| match worst {
+        Some(phase) => vec!["phases", phase, "classes", name, leaf],
+        None => vec!["classes", name, leaf],
+    };
+    let share = facts.value(&path(LEAF))?;
+    let offered = facts.value(&path("offered")).map_or(String::new(), |n| format!("{} ", number::count(n)));
+    let when = worst.map_or("in the run".to_string(), |phase| {
+        let bound = |leaf| facts.value(&["phases", phase, leaf]);
+        match (bound("from_s"), bound("to_s")) {
+            (Some(from), Some(to)) => format!("in {phase} ({})", view.axis.says_span(from, to)),
+            (Some(_) | None, _) => format!("in {phase}"),
+        }
+    });
+    let text = format!("of {offered}{} {when} met a 429", facts.tasks(class));
+    let note = Note::new(number::share(share), text).spread(facts.spread(&path(LEAF), number::share));
+    Some(if share > 0.0 { note.loud(view.theme.throttled.text) } else { note })
+}
