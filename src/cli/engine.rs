@@ -6,18 +6,10 @@ use std::sync::atomic::AtomicBool;
 use super::source::{Source, reason};
 use crate::experiment::{self, Interrupted, RunResult};
 use crate::explain::{self, Explanation};
+use crate::plot::{self, Form, Picture, Theme};
 use crate::random::Seed;
-use crate::report::{Subject, WorstCase, explain as explain_text, explain_json};
+use crate::report::{Subject, WorstCase, explain as explain_text, explain_json, finding};
 use crate::scenario::{self, Refusal, Scenario};
-
-/// A timeline as a picture.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Picture {
-    /// As SVG text.
-    pub(super) svg: String,
-    /// As a PNG file.
-    pub(super) png: Vec<u8>,
-}
 
 /// Why a file gives no scenario.
 #[derive(Debug)]
@@ -52,10 +44,10 @@ pub(super) fn run(
     experiment::run(scenario, seed, replicates, threads, interrupt, progress)
 }
 
-/// The timeline of a run.
-pub(super) fn timeline(subject: &Subject<'_>) -> Picture {
-    let _ = subject;
-    Picture::default()
+/// The timeline of a run, for a file and for a page.
+pub(super) fn timeline(subject: &Subject<'_>, command: &str, theme: &Theme, form: &Form) -> Picture {
+    let words = plot::Words { title: finding::finding(subject), command: command.to_owned() };
+    plot::timeline(subject.result, subject.scenario, theme, &words, form)
 }
 
 /// What the layers of each class multiply to at worst.

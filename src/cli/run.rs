@@ -9,6 +9,7 @@ use super::interrupt::{Interrupt, interrupted};
 use super::progress::Progress;
 use super::source::Source;
 use super::{engine, stream};
+use crate::plot::{Form, Setting, Theme};
 use crate::random::Seed;
 use crate::report::{Subject, csv, html, json, text};
 use crate::scenario::Scenario;
@@ -61,13 +62,15 @@ fn folder(args: &RunArgs, scenario: &Scenario) -> Option<PathBuf> {
 }
 
 fn items(subject: &Subject<'_>, command: &str) -> anyhow::Result<Vec<Item>> {
-    let picture = engine::timeline(subject);
-    let svg = Some(picture.svg.as_str()).filter(|svg| !svg.is_empty());
-    let page = html::page(subject, html::Extras { timeline_svg: svg, timeline_dark_svg: None, command });
+    let picture = engine::timeline(subject, command, &Theme::LIGHT, &Form::WIDE);
+    let dark = engine::timeline(subject, command, &Theme::DARK, &Form::WIDE);
+    let (light, dark) = (picture.svg(Setting::Page("light")), dark.svg(Setting::Page("dark")));
+    let extras = html::Extras { timeline_svg: Some(&light), timeline_dark_svg: Some(&dark), command };
+    let page = html::page(subject, extras);
     let bytes = [
         page.into_bytes(),
-        picture.svg.clone().into_bytes(),
-        picture.png,
+        picture.svg(Setting::File).into_bytes(),
+        picture.png(1.0)?,
         json::text(subject).into_bytes(),
         csv::phases(subject)?,
         csv::timeline(subject)?,
