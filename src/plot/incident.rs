@@ -176,16 +176,20 @@ impl Incident {
             names.push((axis.x(window.from), axis.x(window.to), window.names(facts, axis, theme, form)));
         }
         names.push((axis.x(self.end), axis.right, self.recovery_names(facts, theme, form)));
-        for (i, (left, right, forms)) in names.iter().enumerate() {
+        // How it ended matters most; what was normal before, least.
+        let by_weight = std::iter::once(names.len() - 1).chain(1..names.len() - 1).chain(std::iter::once(0));
+        for i in by_weight {
+            let (left, right, forms) = &names[i];
             let next = names.iter().skip(i + 1).find(|(_, _, forms)| !forms.is_empty());
             let end = next.map_or(form.width - form.margin, |(next, _, _)| next - 14.0);
-            let places =
-                forms.iter().map(|phrase| (*left, phrase)).filter(|(left, phrase)| left + phrase.width() <= end);
-            // A thing that is too short for its name has it end where the thing ends, if there is room before it.
-            let before =
-                forms.iter().map(|phrase| (right - phrase.width(), phrase)).filter(|(left, _)| *left >= axis.left);
+            let at_start = forms.iter().map(|phrase| (*left, phrase)).filter(|(left, p)| left + p.width() <= end);
+            // A thing that is too short for its name has it end where the thing ends, if there is room before it; how
+            // it ended then says only the least, so that the windows keep their names.
+            let skipped = if i + 1 == names.len() { forms.len().saturating_sub(1) } else { 0 };
+            let shorter = forms.iter().skip(skipped).map(|phrase| (right - phrase.width(), phrase));
+            let at_end = shorter.filter(|(left, _)| *left >= axis.left);
             let free = |(left, phrase): &(f64, &Phrase)| sheet.is_free(&phrase.frame(*left, baseline).grown(6.0));
-            if let Some((left, phrase)) = places.chain(before).find(free) {
+            if let Some((left, phrase)) = at_start.chain(at_end).find(free) {
                 sheet.write(left, baseline, phrase);
             }
         }

@@ -35,6 +35,9 @@ impl Range {
         let Some((start, over)) = story(timeline, incident, last) else {
             return Range::tidy(first, last, facts.scenario, end);
         };
+        if over <= first {
+            return Range::tidy(first, last, facts.scenario, end);
+        }
         let length = (over - start).max(timeline.wide.as_secs_f64());
         let from = first.max(start - LEAD * length);
         let to = (over + AFTERMATH * length).min(last.max(over));
@@ -43,7 +46,7 @@ impl Range {
 
     /// Rounds the end, and drops cuts that save little.
     fn tidy(from: f64, to: f64, scenario: &Scenario, end: f64) -> Range {
-        let to = axis::round_up(to, scenario.origin.as_secs_f64(), to - from).min(end);
+        let to = axis::round_up(to, scenario.origin.as_secs_f64(), (to - from).max(1e-3)).min(end);
         let to = if end - to <= WORTH_A_CUT * (end - from) { end } else { to };
         // A run without any length still needs an axis.
         let to = to.max(from + 1e-3);
