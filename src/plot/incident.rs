@@ -40,6 +40,8 @@ pub(super) struct Incident {
 }
 
 const RECOVERY: [&str; 2] = ["recovery", "total_s"];
+/// A name is not cut to less than this width.
+const LEAST_NAME: f64 = 72.0;
 /// The height of a strip.
 const STRIP: f64 = 5.0;
 
@@ -189,7 +191,10 @@ impl Incident {
             let shorter = forms.iter().skip(skipped).map(|phrase| (right - phrase.width(), phrase));
             let at_end = shorter.filter(|(left, _)| *left >= axis.left);
             let free = |(left, phrase): &(f64, &Phrase)| sheet.is_free(&phrase.frame(*left, baseline).grown(6.0));
-            if let Some((left, phrase)) = at_start.chain(at_end).find(free) {
+            // A name that fits nowhere is cut, as long as enough of it is left to know it by.
+            let cut = forms.last().filter(|_| end - left >= LEAST_NAME).map(|phrase| phrase.clone().fitted(end - left));
+            let cut = cut.as_ref().map(|phrase| (*left, phrase));
+            if let Some((left, phrase)) = at_start.chain(at_end).chain(cut).find(free) {
                 sheet.write(left, baseline, phrase);
             }
         }
@@ -265,5 +270,28 @@ fn answer(facts: &Facts<'_>, name: &str) -> (AnswerKind, String) {
         Some(Respond::Drop { .. }) => (AnswerKind::Lost, "dropped".to_string()),
         Some(Respond::Hang) => (AnswerKind::Lost, "timeout".to_string()),
         None => (AnswerKind::Other, String::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{fixture, odd};
+    use super::*;
+
+    #[test]
+    fn windows_that_overlap_stand_in_rows_of_their_own() {
+        let fixture::Fixture { scenario, result } = odd::three_days();
+        let incident = Incident::of(&Facts { result: &result, scenario: &scenario });
+        // Of the four windows only the last begins while another lasts.
+        assert_eq!(incident.rows(), [0, 0, 0, 1]);
+        assert!(incident.unrecovered);
+    }
+
+    #[test]
+    fn recovery_is_counted_from_the_end_of_the_last_window() {
+        let fixture::Fixture { scenario, result } = fixture::incident();
+        let incident = Incident::of(&Facts { result: &result, scenario: &scenario });
+        // The window ends at minute 32, and the figures say 420 s.
+        assert_eq!((incident.end, incident.recovered), (1920.0, Some(2340.0)));
     }
 }

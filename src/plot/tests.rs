@@ -57,11 +57,12 @@ fn show(name: &str, picture: &Picture) {
 }
 
 #[test]
-fn pictures_can_be_looked_at() {
+fn both_themes_lay_out_alike() {
     for (name, fixture) in fixtures() {
-        show(name, &draw(&fixture, &Theme::LIGHT, &Form::WIDE));
-        show(&format!("{name}-dark"), &draw(&fixture, &Theme::DARK, &Form::WIDE));
-        show(&format!("{name}-narrow"), &draw(&fixture, &Theme::LIGHT, &Form::narrow(390)));
+        let [light, dark] = [Theme::LIGHT, Theme::DARK].map(|theme| draw(&fixture, &theme, &Form::WIDE));
+        assert_eq!((light.height, light.marks.len()), (dark.height, dark.marks.len()), "{name}");
+        show(name, &light);
+        show(&format!("{name}-dark"), &dark);
     }
 }
 
@@ -70,6 +71,7 @@ fn text_never_leaves_the_canvas_and_never_touches_other_text() {
     for (name, fixture) in fixtures() {
         for form in [Form::WIDE, Form::narrow(360), Form::narrow(600)] {
             let picture = draw(&fixture, &Theme::LIGHT, &form);
+            show(&format!("{name}-{}", form.width), &picture);
             let page =
                 Frame { left: 0.0, top: 0.0, right: f64::from(picture.width), bottom: f64::from(picture.height) };
             let frames: Vec<Frame> = picture.marks.iter().filter_map(Mark::text_frame).collect();
