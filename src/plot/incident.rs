@@ -188,9 +188,9 @@ impl Incident {
             // A thing that is too short for its name has it end where the thing ends, if there is room before it; how
             // it ended then says only the least, so that the windows keep their names.
             let skipped = if i + 1 == names.len() { forms.len().saturating_sub(1) } else { 0 };
-            let shorter = forms.iter().skip(skipped).map(|phrase| (right - phrase.width(), phrase));
+            let shorter = forms.iter().skip(skipped).map(|phrase| (right - phrase.width() - 8.0, phrase));
             let at_end = shorter.filter(|(left, _)| *left >= axis.left);
-            let free = |(left, phrase): &(f64, &Phrase)| sheet.is_free(&phrase.frame(*left, baseline).grown(6.0));
+            let free = |(left, phrase): &(f64, &Phrase)| sheet.is_free(&phrase.frame(*left, baseline).grown(3.5));
             // A name that fits nowhere is cut, as long as enough of it is left to know it by.
             let cut = forms.last().filter(|_| end - left >= LEAST_NAME).map(|phrase| phrase.clone().fitted(end - left));
             let cut = cut.as_ref().map(|phrase| (*left, phrase));
