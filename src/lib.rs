@@ -16,7 +16,7 @@
 //! A module uses only modules to its left:
 //!
 //! ```text
-//! units < random < stats < policy < document < preset < provider < traffic < scenario < observe < metrics < sim
+//! units < random < stats < policy < document < preset < provider < traffic < scenario < observe < metrics < sim < probe
 //!       < explain < experiment < report < plot < cli < main
 //! ```
 //!
@@ -42,6 +42,7 @@ pub mod observe;
 pub mod plot;
 pub mod policy;
 pub mod preset;
+pub mod probe;
 pub mod provider;
 pub mod random;
 #[cfg(feature = "cli")]

@@ -15,6 +15,8 @@ pub mod headline;
 pub mod html;
 pub mod json;
 pub mod phase_table;
+pub mod presets;
+pub mod probe;
 pub mod quantity;
 pub mod schema;
 pub mod story;

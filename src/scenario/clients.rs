@@ -143,7 +143,7 @@ fn check_kind(layer: &Layer, kind: Kind, context: &Context<'_>) {
 /// A layer without end and without wait would retry for ever at one instant. With a total budget it ends where answers
 /// take time; the place is returned so that this can be checked.
 fn check_end(layer: &Layer, place: Place, context: &Context<'_>) -> Option<Place> {
-    if layer.policy.max_attempts.is_some() || !never_waits(layer) {
+    if context.may_spin || layer.policy.max_attempts.is_some() || !never_waits(layer) {
         return None;
     }
     let at = if layer.attempts == Place::TOP { place } else { layer.attempts };

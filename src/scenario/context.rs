@@ -19,6 +19,8 @@ pub(super) struct Context<'a> {
     pub(super) clients: Vec<&'a str>,
     /// The names of the traffic classes, in the order of the file.
     pub(super) classes: Vec<&'a str>,
+    /// Whether a layer that never ends and never waits is let pass: a probe cuts it off.
+    pub(super) may_spin: bool,
     /// Reads a trace that the file names.
     pub(super) trace: &'a dyn Fn(&str) -> Result<String, String>,
 }

@@ -26,7 +26,7 @@ use crate::traffic::TrafficClass;
 use crate::units::{SimDuration, SimTime};
 
 pub use refusal::Refusal;
-pub use source::{Source, load};
+pub use source::{Source, load, preset_client};
 
 /// A checked scenario.
 #[derive(Clone, Debug, PartialEq)]

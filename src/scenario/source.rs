@@ -6,6 +6,8 @@ use super::refusal::Refusal;
 use super::variants::{self, Variants};
 use super::{Scenario, check, clients, guards, phases, provider, traffic};
 use crate::document::{Faults, Field, Place, Reader, Table, parse, set};
+use crate::policy::Client;
+use crate::preset::Preset;
 use crate::units::SimTime;
 use crate::units::parse::LONGEST;
 
@@ -71,6 +73,37 @@ pub fn load(source: &Source<'_>) -> Result<Scenario, Refusal> {
     }
 }
 
+/// A client of one layer, a preset, with `--set` relative to that layer.
+pub fn preset_client(preset: &str, sets: &[String]) -> Result<Client, Refusal> {
+    let found = Preset::find(preset).map_err(|not| Refusal::Whole { message: not.message, hint: Some(not.hint) })?;
+    let faults = Faults::default();
+    let word = found.family.word;
+    let mut root =
+        parse::own(&format!("[clients.{word}]\nlayers = [{{ name = \"{word}\", preset = \"{}\" }}]\n", found.name()));
+    for (number, text) in sets.iter().enumerate() {
+        set::apply_below(&mut root, &["clients", word, "layers", "0"], number, text, &faults);
+    }
+    let context = Context {
+        faults: &faults,
+        horizon: SimTime::NEVER,
+        guards: Vec::new(),
+        clients: vec![word],
+        classes: Vec::new(),
+        may_spin: true,
+        trace: &|_| Err("no trace can be read here".to_owned()),
+    };
+    let reader = Reader::new(&root, Place::TOP, &faults);
+    let clients = clients::clients(reader.get("clients").as_ref(), &context);
+    match clients.and_then(|mut clients| clients.pop()) {
+        Some(read) if faults.is_empty() => Ok(read.client),
+        _ => {
+            let (faults, left_out) = faults.into_sorted();
+            let (path, text) = (preset.to_owned(), String::new());
+            Err(Refusal::Faulty { path, text, sets: sets.to_vec(), faults, left_out })
+        }
+    }
+}
+
 fn names<'a>(root: &'a Table, key: &str) -> Vec<&'a str> {
     root.get(key).and_then(|entry| entry.node.as_table()).map(Table::names).unwrap_or_default()
 }
@@ -87,6 +120,7 @@ fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, f
         guards: names(root, "guards"),
         clients: names(root, "clients"),
         classes: names(root, "traffic"),
+        may_spin: false,
         trace: source.trace,
     };
     let read_provider = provider::provider(reader.get("provider").as_ref(), &context);
