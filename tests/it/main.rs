@@ -1,9 +1,11 @@
 //! One binary for all tests that see the crate from outside.
 //!
+//! - `conformance`: every measured case of every client library.
 //! - `queue`: the event queue against a model, over random histories.
 //! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
 
+mod conformance;
 mod queue;
 mod scenario_errors;
 mod scenario_robustness;
