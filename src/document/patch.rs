@@ -102,8 +102,14 @@ fn merge_entry<'p>(base: &mut Table, name: &str, entry: &'p Entry, path: &mut Ve
     base.insert(name, entry.key, change.clone());
 }
 
+/// The longest list of named tables that is patched: whoever reads a longer one refuses it.
+const LONGEST_LIST: usize = 64;
+
 /// Patches the elements of a list by their names.
 fn merge_named<'p>(items: &mut [Node], changes: &'p Table, path: &mut Vec<&'p str>, faults: &Faults) {
+    if items.len() > LONGEST_LIST {
+        return;
+    }
     for (name, entry) in changes.in_order() {
         let Some(index) = find(items, name) else {
             faults.add(no_element(items, name, entry.key, path));

@@ -223,21 +223,17 @@ fn profile(field: &Field<'_>, since: SimTime) -> Option<Profile> {
 
 fn by_class(field: &Field<'_>, since: SimTime, context: &Context<'_>) -> Option<Vec<(usize, Profile)>> {
     let reader = field.table("classes and their probabilities")?;
-    let named: Vec<Option<(usize, Profile)>> = reader
-        .named()
-        .into_iter()
-        .map(|(name, field)| {
-            let class = context.classes.iter().position(|class| *class == name);
-            let profile = profile(&field, since);
-            if class.is_none() {
-                let hint = near::existing("classes", &context.classes, name);
-                context.faults.add(Wrong::new(field.key, "no class has this name").hint(hint));
-            }
-            Some((class?, profile?))
-        })
-        .collect();
+    let named = each(&reader, MOST, "classes", |name, field| {
+        let class = context.classes.iter().position(|class| *class == name);
+        let profile = profile(field, since);
+        if class.is_none() {
+            let hint = near::existing("classes", &context.classes, name);
+            context.faults.add(Wrong::new(field.key, "no class has this name").hint(hint));
+        }
+        Some((class?, profile?))
+    });
     reader.finish();
-    named.into_iter().collect()
+    named
 }
 
 /// What a struck request gets, and where it is said that it hangs.

@@ -71,8 +71,11 @@ pub fn load(source: &Source<'_>) -> Result<Scenario, Refusal> {
     }
 }
 
+/// The names of the things below a key; so many at most that looking one up stays quick, which is more than is read.
 fn names<'a>(root: &'a Table, key: &str) -> Vec<&'a str> {
-    root.get(key).and_then(|entry| entry.node.as_table()).map(Table::names).unwrap_or_default()
+    let mut names = root.get(key).and_then(|entry| entry.node.as_table()).map(Table::names).unwrap_or_default();
+    names.truncate(100);
+    names
 }
 
 fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, faults: &Faults) -> Option<Scenario> {

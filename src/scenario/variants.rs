@@ -146,7 +146,7 @@ fn extends(field: &Field<'_>, names: &[&str]) -> Vec<usize> {
             return None;
         };
         let index = names.iter().position(|name| *name == wanted);
-        if index.is_none() {
+        if index.is_none() && !field.faults().is_full() {
             let hint = near::existing("variants", names, wanted);
             field.faults().add(Fault::new(node.place, "no variant has this name").hint(hint));
         }
