@@ -99,7 +99,23 @@ fn merge_entry<'p>(base: &mut Table, name: &str, entry: &'p Entry, path: &mut Ve
             _ => {}
         }
     }
-    base.insert(name, entry.key, change.clone());
+    match nobody(base, name, entry, path) {
+        Some(fault) => faults.add(fault),
+        None => base.insert(name, entry.key, change.clone()),
+    }
+}
+
+/// The fault of a change to a thing that is not there: it patches elements by name where there is no list of them.
+fn nobody(base: &Table, name: &str, entry: &Entry, path: &[&str]) -> Option<Fault> {
+    let Keys::Names(one, many) = keys_at(&path[..path.len() - 1]) else { return None };
+    let table = entry.node.as_table().filter(|_| !base.contains(name))?;
+    let mut way = path.to_vec();
+    table.in_order().into_iter().find_map(|(key, inner)| {
+        way.truncate(path.len());
+        way.push(key);
+        (keys_at(&way) != Keys::Words && inner.node.as_table().is_some()).then_some(())
+    })?;
+    Some(Fault::new(entry.key, format!("no {one} has this name")).hint(near::existing(many, &base.names(), name)))
 }
 
 /// The longest list of named tables that is patched: whoever reads a longer one refuses it.

@@ -50,7 +50,7 @@ fn window(reader: &Reader<'_>, context: &Context<'_>) -> Option<Window> {
     let from_field = reader.get("from");
     let until_field = reader.get("until");
     let from = from_field.as_ref().map_or(Some(SimTime::ZERO), Field::instant);
-    let until = until_field.as_ref().map_or(Some(context.horizon), Field::instant);
+    let until = until_field.as_ref().map_or(Some(context.end()), Field::instant);
     let window = Window { from: from?, to: until? };
     match (from_field, until_field) {
         (_, Some(field)) if window.to < window.from => {
@@ -59,8 +59,8 @@ fn window(reader: &Reader<'_>, context: &Context<'_>) -> Option<Window> {
         (_, Some(field)) if window.to == window.from => {
             field.wrong("is empty: it ends when it begins", "write an `until` that is later than `from`")
         }
-        (Some(field), _) if window.from >= context.horizon => {
-            let horizon = context.horizon - SimTime::ZERO;
+        (Some(field), _) if window.from >= context.end() => {
+            let horizon = context.end() - SimTime::ZERO;
             field
                 .wrong(format!("begins when the run is over, at {horizon}"), "begin earlier, or lengthen the `horizon`")
         }

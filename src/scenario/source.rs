@@ -7,7 +7,6 @@ use super::variants::{self, Variants};
 use super::{Scenario, check, clients, guards, phases, provider, traffic};
 use crate::document::{Faults, Field, Place, Reader, Table, parse, set};
 use crate::units::SimTime;
-use crate::units::parse::LONGEST;
 
 /// What a scenario is read from.
 #[derive(Clone, Copy)]
@@ -86,7 +85,7 @@ fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, f
     let horizon = horizon.and_then(|field| field.positive_duration());
     let context = Context {
         faults,
-        horizon: SimTime::ZERO + horizon.unwrap_or(LONGEST),
+        horizon: horizon.map(|horizon| SimTime::ZERO + horizon),
         guards: names(root, "guards"),
         clients: names(root, "clients"),
         classes: names(root, "traffic"),
@@ -101,11 +100,10 @@ fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, f
     let phases = phases::phases(reader.get("phases").as_ref(), &read_provider.windows, &context);
     let origin = phases::origin(reader.get("origin").as_ref(), &read_provider.windows);
     reader.finish();
-    let (guards, clients, classes) = (guards?, clients?, classes?);
-    if faults.is_empty() {
-        let parts = check::Parts { provider: &read_provider, guards: &guards, clients: &clients, classes: &classes };
-        check::check(&parts, faults);
-    }
+    check::check(
+        &check::Parts { provider: &read_provider, guards: &guards, clients: &clients, classes: &classes },
+        faults,
+    );
     let (origin, origin_name) = origin?;
     Some(Scenario {
         name: source.stem().to_owned(),
@@ -115,10 +113,10 @@ fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, f
         horizon: SimTime::ZERO + horizon?,
         origin,
         origin_name,
-        provider: read_provider.provider?,
-        guards: guards.into_iter().map(|read| read.guard).collect(),
-        clients: clients.into_iter().map(|read| read.client).collect(),
-        traffic: classes.into_iter().map(|read| read.class).collect(),
+        provider: read_provider.settled()?,
+        guards: guards.into_iter().map(|read| Some(read?.guard)).collect::<Option<_>>()?,
+        clients: clients.into_iter().map(|read| Some(read?.client)).collect::<Option<_>>()?,
+        traffic: classes.into_iter().map(|read| Some(read?.class)).collect::<Option<_>>()?,
         phases: phases?,
     })
 }
