@@ -89,14 +89,15 @@ fn merge_table<'p>(base: &mut Table, changes: &'p Table, path: &mut Vec<&'p str>
 fn merge_entry<'p>(base: &mut Table, name: &str, entry: &'p Entry, path: &mut Vec<&'p str>, faults: &Faults) {
     let change = &entry.node;
     if !is_whole(path)
-        && let Some(old) = base.get_mut(name)
+        && let (Some(old), Value::Table(from)) = (base.get_mut(name), &change.value)
     {
-        match (&mut old.node.value, &change.value) {
-            (Value::Table(into), Value::Table(from)) => return merge_table(into, from, path, faults),
-            (Value::Array(items), Value::Table(from)) if keys_at(path) != Keys::Words => {
-                return merge_named(items, from, path, faults);
-            }
-            _ => {}
+        if let Value::Table(into) = &mut old.node.value {
+            return merge_table(into, from, path, faults);
+        }
+        if let Value::Array(items) = &mut old.node.value
+            && keys_at(path) != Keys::Words
+        {
+            return merge_named(items, from, path, faults);
         }
     }
     match nobody(base, name, entry, path) {
@@ -131,16 +132,14 @@ fn merge_named<'p>(items: &mut [Node], changes: &'p Table, path: &mut Vec<&'p st
             faults.add(no_element(items, name, entry.key, path));
             continue;
         };
-        match (&mut items[index].value, &entry.node.value) {
-            (Value::Table(into), Value::Table(from)) => {
-                path.push(name);
-                merge_table(into, from, path, faults);
-                path.pop();
-            }
-            _ => faults.add(
-                Fault::new(entry.node.place, format!("must be a table, found {}", entry.node.value.kind()))
-                    .hint("write { key = value, … } with the keys to change"),
-            ),
+        if let (Value::Table(into), Value::Table(from)) = (&mut items[index].value, &entry.node.value) {
+            path.push(name);
+            merge_table(into, from, path, faults);
+            path.pop();
+        } else {
+            let message = format!("must be a table, found {}", entry.node.value.kind());
+            let hint = "write { key = value, … } with the keys to change";
+            faults.add(Fault::new(entry.node.place, message).hint(hint));
         }
     }
 }

@@ -46,7 +46,7 @@ fn client(name: &str, field: &Field<'_>, context: &Context<'_>) -> Option<ReadCl
 
 /// The elements that are not switched off.
 fn drafts(layers: &Field<'_>, context: &Context<'_>) -> Option<Vec<Draft>> {
-    if matches!(&layers.node.value, crate::document::Value::Array(items) if items.is_empty()) {
+    if layers.node.as_array().is_some_and(<[_]>::is_empty) {
         return Some(Vec::new());
     }
     let items = layers.list("layers", MOST_ELEMENTS)?;

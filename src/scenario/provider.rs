@@ -201,7 +201,7 @@ pub(super) fn window(field: &Field<'_>) -> Option<Window> {
 
 /// A probability: a share, or points in time since `since`.
 fn profile(field: &Field<'_>, since: SimTime) -> Option<Profile> {
-    if !matches!(field.node.value, crate::document::Value::Array(_)) {
+    if field.node.as_array().is_none() {
         return Profile::constant(field.ratio()?);
     }
     let mut points = Vec::new();
