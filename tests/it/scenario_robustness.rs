@@ -44,6 +44,7 @@ fn survives(text: &str, sets: &[String]) {
     let source = Source { sets, trace: &no_trace, ..Source::new("any.toml", text) };
     if let Err(refusal) = load(&source) {
         assert!(refusal.count() > 0);
+        #[cfg(feature = "cli")]
         for colour in [false, true] {
             assert!(!retrycast::cli::refusal::render(&refusal, colour).is_empty());
         }
