@@ -71,10 +71,10 @@ impl<'a> Field<'a> {
 
     /// True or false.
     pub fn truth(&self) -> Option<bool> {
-        match &self.node.value {
-            Value::Boolean(truth) => Some(*truth),
-            _ => self.must("be true or false", "write true or false, without quotes"),
-        }
+        let Value::Boolean(truth) = self.node.value else {
+            return self.must("be true or false", "write true or false, without quotes");
+        };
+        Some(truth)
     }
 
     /// A whole number or a quantity such as `"400k"` within a range.
@@ -243,16 +243,13 @@ impl<'a> Field<'a> {
 
     /// The two elements of a pair.
     pub fn pair(&self, what: &str) -> Option<(Field<'a>, Field<'a>)> {
-        match &self.node.value {
-            Value::Array(items) if items.len() == 2 => {
-                let field = |i: usize| Field::new(items[i].place, &items[i], self.faults);
-                Some((field(0), field(1)))
-            }
-            Value::Array(items) => {
-                self.wrong(format!("must have two elements, found {}", items.len()), format!("write {what}"))
-            }
-            _ => self.must("be a list of two", format!("write {what}")),
-        }
+        let Some(items) = self.node.as_array() else {
+            return self.must("be a list of two", format!("write {what}"));
+        };
+        let [first, second] = items else {
+            return self.wrong(format!("must have two elements, found {}", items.len()), format!("write {what}"));
+        };
+        Some((Field::new(first.place, first, self.faults), Field::new(second.place, second, self.faults)))
     }
 
     /// A reader of the table.

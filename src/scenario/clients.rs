@@ -17,33 +17,36 @@ const MOST_PRODUCT: u64 = 1_000_000_000;
 pub(super) struct ReadClient {
     /// The settings.
     pub(super) client: Client,
+    /// Whether something about it is wrong, so that what it lacks may have been meant.
+    pub(super) doubtful: bool,
     /// For each layer that never stops and never waits but for a total budget, its index and its place.
     pub(super) spinning: Vec<(usize, Place)>,
 }
 
 /// Reads all clients.
-pub(super) fn clients(field: Option<&Field<'_>>, context: &Context<'_>) -> Option<Vec<ReadClient>> {
-    let reader = field?.table("clients")?;
+pub(super) fn clients(field: Option<&Field<'_>>, context: &Context<'_>) -> Vec<Option<ReadClient>> {
+    let Some(reader) = field.and_then(|field| field.table("clients")) else { return vec![None] };
     let clients = each(&reader, 64, "clients", |name, field| client(name, field, context));
     reader.finish();
     clients
 }
 
 fn client(name: &str, field: &Field<'_>, context: &Context<'_>) -> Option<ReadClient> {
+    let before = context.faults.len();
     let reader = field.table("layers")?;
     let for_tests = reader.or("for_tests", false, Field::truth);
     let layers = reader.need("layers", "write `layers = []` for a client that never retries");
     let drafts = layers.and_then(|layers| drafts(&layers, context));
     reader.finish();
     let (for_tests, drafts) = (for_tests?, drafts?);
-    let stack = stack(drafts, context)?;
+    let stack = stack(drafts, context);
     let client = Client::new(name.to_owned(), for_tests, stack.elements)?;
-    Some(ReadClient { client, spinning: stack.spinning })
+    Some(ReadClient { client, doubtful: context.faults.len() > before, spinning: stack.spinning })
 }
 
 /// The elements that are not switched off.
 fn drafts(layers: &Field<'_>, context: &Context<'_>) -> Option<Vec<Draft>> {
-    if matches!(&layers.node.value, crate::document::Value::Array(items) if items.is_empty()) {
+    if layers.node.as_array().is_some_and(<[_]>::is_empty) {
         return Some(Vec::new());
     }
     let items = layers.list("layers", MOST_ELEMENTS)?;
@@ -69,9 +72,8 @@ struct Stack {
     spinning: Vec<(usize, Place)>,
 }
 
-fn stack(drafts: Vec<Draft>, context: &Context<'_>) -> Option<Stack> {
+fn stack(drafts: Vec<Draft>, context: &Context<'_>) -> Stack {
     let kinds = kinds(&drafts);
-    let before = context.faults.len();
     check_order(&drafts, &kinds, context);
     let mut spinning = Vec::new();
     for (i, (draft, kind)) in drafts.iter().zip(&kinds).enumerate() {
@@ -81,11 +83,8 @@ fn stack(drafts: Vec<Draft>, context: &Context<'_>) -> Option<Stack> {
         }
     }
     check_product(&drafts, context);
-    if context.faults.len() > before {
-        return None;
-    }
     let elements = drafts.into_iter().zip(kinds).map(|(draft, kind)| compose(draft, kind)).collect();
-    Some(Stack { elements, spinning })
+    Stack { elements, spinning }
 }
 
 /// The kind of every element: what it says, else what its preset says, else by its position.
@@ -143,7 +142,8 @@ fn check_kind(layer: &Layer, kind: Kind, context: &Context<'_>) {
 /// A layer without end and without wait would retry for ever at one instant. With a total budget it ends where answers
 /// take time; the place is returned so that this can be checked.
 fn check_end(layer: &Layer, place: Place, context: &Context<'_>) -> Option<Place> {
-    if context.may_spin || layer.policy.max_attempts.is_some() || !never_waits(layer) {
+    let ends = layer.policy.max_attempts.is_some() || !never_waits(layer);
+    if ends || layer.doubtful || context.may_spin {
         return None;
     }
     let at = if layer.attempts == Place::TOP { place } else { layer.attempts };
@@ -165,7 +165,7 @@ fn check_product(drafts: &[Draft], context: &Context<'_>) {
     let mut product = 1_u64;
     for draft in drafts {
         let Body::Retry(layer) = &draft.body else { continue };
-        let Some(attempts) = layer.policy.max_attempts else { return };
+        let Some(attempts) = layer.policy.max_attempts.filter(|_| !layer.doubtful) else { return };
         product = product.saturating_mul(u64::from(attempts));
         if product > MOST_PRODUCT {
             let message = format!("multiplies to more than 10^9 attempts, found {product}");

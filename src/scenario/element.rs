@@ -55,6 +55,8 @@ pub(super) struct Layer {
     pub(super) holds_worker: Option<Place>,
     /// Where `max_attempts` is said.
     pub(super) attempts: Place,
+    /// Whether something about it is wrong, so that what it lacks may have been meant.
+    pub(super) doubtful: bool,
 }
 
 /// A setting, and where the file says it; a preset says it nowhere.
@@ -124,6 +126,7 @@ fn guard(item: &Field<'_>, table: &Table, context: &Context<'_>) -> Option<Draft
 }
 
 fn layer(item: &Field<'_>, table: &Table, context: &Context<'_>) -> Option<Draft> {
+    let before = context.faults.len();
     let mut table = table.clone();
     let mut preset = None;
     if let Some(entry) = table.get("preset") {
@@ -161,7 +164,8 @@ fn layer(item: &Field<'_>, table: &Table, context: &Context<'_>) -> Option<Draft
         Some(name)
     });
     reader.finish();
-    let (name, off, kind, layer) = (name?, off?, kind?, layer?);
+    let (name, off, kind, mut layer) = (name?, off?, kind?, layer?);
+    layer.doubtful = context.faults.len() > before;
     Some(Draft { name, named, place: item.place(), off, kind, body: Body::Retry(Box::new(layer)) })
 }
 
@@ -267,6 +271,7 @@ fn retry(reader: &Reader<'_>, spared: &[&str], preset: Option<Preset>, table: &T
         timeout: timeout_field.map(|field| field.place()),
         holds_worker: holds_field.filter(|_| holds_worker == Some(true)).map(|field| field.place()),
         attempts: attempts_field?.place(),
+        doubtful: false,
     })
 }
 

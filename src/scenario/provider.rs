@@ -31,8 +31,10 @@ pub(super) enum When {
 
 /// The provider with what cross checks need.
 pub(super) struct ReadProvider<'a> {
-    /// The settings; `None` where something is wrong.
-    pub(super) provider: Option<Provider>,
+    /// The limits; `None` where one is wrong.
+    pub(super) limits: Vec<Option<Limit>>,
+    /// The faults; `None` where one is wrong.
+    pub(super) faults: Vec<Option<Fault>>,
     /// When each fault can strike, by its name.
     pub(super) windows: Vec<(&'a str, When)>,
     /// For each fault, where it says that it hangs.
@@ -41,33 +43,26 @@ pub(super) struct ReadProvider<'a> {
 
 /// Reads the provider.
 pub(super) fn provider<'a>(field: Option<&Field<'a>>, context: &Context<'_>) -> ReadProvider<'a> {
-    let mut read = ReadProvider { provider: None, windows: Vec::new(), hangs: Vec::new() };
-    let Some(field) = field else {
-        read.provider = Some(Provider::default());
-        return read;
-    };
-    let Some(reader) = field.table("limits and faults") else { return read };
-    let limits = match reader.get("limits") {
-        None => Some(Vec::new()),
-        Some(field) => field.table("limits").and_then(|reader| {
-            let limits = each(&reader, MOST, "limits", limit);
-            reader.finish();
-            limits
-        }),
-    };
-    let faults = match reader.get("faults") {
-        None => Some(Vec::new()),
-        Some(field) => field.table("faults").and_then(|reader| {
-            let faults = each(&reader, MOST, "faults", |name, field| fault(name, field, context, &mut read));
-            reader.finish();
-            faults
-        }),
-    };
-    reader.finish();
-    if let (Some(limits), Some(faults)) = (limits, faults) {
-        read.provider = Some(Provider { limits, faults });
+    let mut read = ReadProvider { limits: Vec::new(), faults: Vec::new(), windows: Vec::new(), hangs: Vec::new() };
+    let Some(reader) = field.and_then(|field| field.table("limits and faults")) else { return read };
+    if let Some(limits) = reader.get("limits").and_then(|field| field.table("limits")) {
+        read.limits = each(&limits, MOST, "limits", limit);
+        limits.finish();
     }
+    if let Some(faults) = reader.get("faults").and_then(|field| field.table("faults")) {
+        read.faults = each(&faults, MOST, "faults", |name, field| fault(name, field, context, &mut read));
+        faults.finish();
+    }
+    reader.finish();
     read
+}
+
+impl ReadProvider<'_> {
+    /// The settings; `None` where something is wrong.
+    pub(super) fn settled(self) -> Option<Provider> {
+        let limits = self.limits.into_iter().collect::<Option<_>>()?;
+        Some(Provider { limits, faults: self.faults.into_iter().collect::<Option<_>>()? })
+    }
 }
 
 /// What limits and pacers count.
@@ -150,6 +145,7 @@ fn hint_form(field: &Field<'_>) -> Read<Option<HintForm>> {
 }
 
 fn fault<'a>(name: &'a str, field: &Field<'a>, context: &Context<'_>, read: &mut ReadProvider<'a>) -> Option<Fault> {
+    let before = context.faults.len();
     read.hangs.push(None);
     read.windows.push((name, When::Unknown));
     let reader = field.table("a fault's settings")?;
@@ -176,6 +172,12 @@ fn fault<'a>(name: &'a str, field: &Field<'a>, context: &Context<'_>, read: &mut
         Some(respond)
     });
     reader.finish();
+    if let Some((_, when @ When::Always)) = read.windows.last_mut()
+        && context.faults.len() > before
+    {
+        // The slip may have been the window's.
+        *when = When::Unknown;
+    }
     let (window, probability, by_class, respond) = (window?, probability?, by_class?, respond?);
     let of_class = |class: usize| by_class.iter().find(|(named, _)| *named == class).map(|(_, profile)| profile);
     let probability = (0..context.classes.len()).map(|class| of_class(class).unwrap_or(&probability).clone()).collect();
@@ -199,7 +201,7 @@ pub(super) fn window(field: &Field<'_>) -> Option<Window> {
 
 /// A probability: a share, or points in time since `since`.
 fn profile(field: &Field<'_>, since: SimTime) -> Option<Profile> {
-    if !matches!(field.node.value, crate::document::Value::Array(_)) {
+    if field.node.as_array().is_none() {
         return Profile::constant(field.ratio()?);
     }
     let mut points = Vec::new();
@@ -223,19 +225,15 @@ fn profile(field: &Field<'_>, since: SimTime) -> Option<Profile> {
 
 fn by_class(field: &Field<'_>, since: SimTime, context: &Context<'_>) -> Option<Vec<(usize, Profile)>> {
     let reader = field.table("classes and their probabilities")?;
-    let named: Vec<Option<(usize, Profile)>> = reader
-        .named()
-        .into_iter()
-        .map(|(name, field)| {
-            let class = context.classes.iter().position(|class| *class == name);
-            let profile = profile(&field, since);
-            if class.is_none() {
-                let hint = near::existing("classes", &context.classes, name);
-                context.faults.add(Wrong::new(field.key, "no class has this name").hint(hint));
-            }
-            Some((class?, profile?))
-        })
-        .collect();
+    let named = each(&reader, MOST, "classes", |name, field| {
+        let class = context.classes.iter().position(|class| *class == name);
+        let profile = profile(field, since);
+        if class.is_none() {
+            let hint = near::existing("classes", &context.classes, name);
+            context.faults.add(Wrong::new(field.key, "no class has this name").hint(hint));
+        }
+        Some((class?, profile?))
+    });
     reader.finish();
     named.into_iter().collect()
 }

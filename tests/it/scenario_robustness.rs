@@ -23,11 +23,28 @@ fn every_variant_of_every_shipped_scenario_is_accepted() {
     }
 }
 
+#[test]
+fn the_reference_names_every_preset_and_its_example_is_sound() {
+    let reference = std::fs::read_to_string("docs/scenario.md").unwrap();
+    for family in retrycast::preset::FAMILIES {
+        let row = reference.lines().find(|line| line.starts_with(&format!("| `{}` |", family.word)));
+        let row = row.unwrap_or_else(|| panic!("no row for {}", family.word));
+        for part in family.versions.iter().map(|v| v.number).chain(family.words.iter().map(|w| w.word)) {
+            assert!(row.contains(part), "{} lacks {part}", family.word);
+        }
+    }
+    let code = |line: &&str| line.starts_with("    ") || line.is_empty();
+    let example: Vec<&str> =
+        reference.lines().skip_while(|line| !line.starts_with("    title")).take_while(code).map(str::trim).collect();
+    load(&Source::new("example.toml", &example.join("\n"))).unwrap();
+}
+
 /// Loads and renders; the value does not matter, that there is one does.
 fn survives(text: &str, sets: &[String]) {
     let source = Source { sets, trace: &no_trace, ..Source::new("any.toml", text) };
     if let Err(refusal) = load(&source) {
         assert!(refusal.count() > 0);
+        #[cfg(feature = "cli")]
         for colour in [false, true] {
             assert!(!retrycast::cli::refusal::render(&refusal, colour).is_empty());
         }

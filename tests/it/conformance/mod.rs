@@ -113,7 +113,8 @@ fn every_measured_retry_layer_does_what_its_preset_does() {
 }
 
 fn client_of(text: &str) -> Result<Client, String> {
-    let scenario = scenario::load(&scenario::Source::new("case.toml", text)).map_err(|refusal| format!("{refusal:?}"))?;
+    let scenario =
+        scenario::load(&scenario::Source::new("case.toml", text)).map_err(|refusal| format!("{refusal:?}"))?;
     scenario.clients.into_iter().find(|client| client.name == "c").ok_or_else(|| "no client `c`".to_owned())
 }
 
@@ -203,7 +204,9 @@ fn attempts(case: &Case, found: &Probe) -> Result<(), String> {
     let fits = match &found.attempts {
         Attempts::Always(n) => low == *n && high == *n,
         // Measured with fewer repetitions than the probe has: its range must hold the measured one.
-        Attempts::Varying(counts) => low != high && counts.keys().min() <= Some(&low) && counts.keys().max() >= Some(&high),
+        Attempts::Varying(counts) => {
+            low != high && counts.keys().min() <= Some(&low) && counts.keys().max() >= Some(&high)
+        }
         Attempts::Endless => false,
     };
     if fits { Ok(()) } else { Err(format!("attempts {:?}, measured {measured}", found.attempts)) }
