@@ -9,7 +9,7 @@ use super::interrupt::{Interrupt, interrupted};
 use super::progress::Progress;
 use super::source::Source;
 use super::{engine, stream};
-use crate::plot::{Form, Setting, Theme};
+use crate::plot::{self, Form, Picture, Setting, Theme};
 use crate::random::Seed;
 use crate::report::{Subject, csv, html, json, text};
 use crate::scenario::Scenario;
@@ -63,10 +63,7 @@ fn folder(args: &RunArgs, scenario: &Scenario) -> Option<PathBuf> {
 
 fn items(subject: &Subject<'_>, command: &str) -> anyhow::Result<Vec<Item>> {
     let picture = engine::timeline(subject, command, &Theme::LIGHT, &Form::WIDE);
-    let dark = engine::timeline(subject, command, &Theme::DARK, &Form::WIDE);
-    let (light, dark) = (picture.svg(Setting::Page("light")), dark.svg(Setting::Page("dark")));
-    let extras = html::Extras { timeline_svg: Some(&light), timeline_dark_svg: Some(&dark), command };
-    let page = html::page(subject, extras);
+    let page = page(subject, command, &picture);
     let bytes = [
         page.into_bytes(),
         picture.svg(Setting::File).into_bytes(),
@@ -77,6 +74,24 @@ fn items(subject: &Subject<'_>, command: &str) -> anyhow::Result<Vec<Item>> {
     ];
     Ok(NAMES.into_iter().zip(bytes).map(|(name, bytes)| Item { name, bytes }).collect())
 }
+
+/// The page, with the timeline in four layouts.
+fn page(subject: &Subject<'_>, command: &str, light: &Picture) -> String {
+    let inline =
+        |theme: &Theme, form: &Form, id: &str| engine::timeline(subject, command, theme, form).svg(Setting::Page(id));
+    let narrow = Form::narrow(PHONE);
+    let timelines = html::Timelines {
+        light: &light.svg(Setting::Page("light")),
+        dark: &inline(&Theme::DARK, &Form::WIDE, "dark"),
+        narrow: &inline(&Theme::LIGHT, &narrow, "narrow-light"),
+        narrow_dark: &inline(&Theme::DARK, &narrow, "narrow-dark"),
+    };
+    let extras = html::Extras { timelines: Some(timelines), font_faces: &plot::font::font_faces(), command };
+    html::page(subject, extras)
+}
+
+/// The width of the narrow layout in pixels: a phone held upright.
+const PHONE: u32 = 380;
 
 /// The command that prints the same again. Threads and folder are left out: they change nothing in it.
 fn command(args: &RunArgs) -> String {
