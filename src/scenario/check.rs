@@ -2,6 +2,7 @@
 //! queues, a request that would wait for ever, a retry that would go on at one instant.
 
 use super::clients::ReadClient;
+use super::endless;
 use super::guards::ReadGuard;
 use super::provider::ReadProvider;
 use super::traffic::ReadClass;
@@ -64,7 +65,9 @@ fn check_hangs(provider: &Provider, parts: &Parts<'_>, faults: &Faults) {
             let class = &parts.classes[index].class;
             let client = &parts.clients[class.client].client;
             let struck = fault.probability[index].peak() > 0.0;
-            (struck && client.timeout().is_none()).then_some((&class.name, &client.name))
+            let shrinks =
+                client.elements().iter().filter_map(|element| element.role.policy()).any(|p| p.timeout_shrinks);
+            (struck && client.timeout().is_none() && !shrinks).then_some((&class.name, &client.name))
         };
         if let Some((class, client)) = (0..parts.classes.len()).find_map(waits_for_ever) {
             let message = format!("a request of `{class}` would wait for ever: `{client}` has no timeout");
@@ -83,7 +86,11 @@ fn check_instants(provider: &Provider, parts: &Parts<'_>, faults: &Faults) {
     });
     for ReadClient { client, spinning } in parts.clients {
         for (index, place) in spinning {
-            if free_limit || free_fault || rejected_inside(client, *index, parts.guards) {
+            if endless::times_out_at_once(client, *index) {
+                let message =
+                    "retries without end and without wait, and a timeout that has shrunk to nothing takes no time";
+                faults.add(Fault::new(*place, message).hint("limit the attempts, or give it a wait"));
+            } else if free_limit || free_fault || rejected_inside(client, *index, parts.guards) {
                 let message = "retries without end and without wait, and some refusals take no time";
                 faults.add(Fault::new(*place, message).hint("limit the attempts, or give it a wait"));
             }
