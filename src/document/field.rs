@@ -226,6 +226,11 @@ impl<'a> Field<'a> {
         self.wrong(format!("is none of the known words, found {}", self.found()), hint)
     }
 
+    /// Whether it is a list without elements, which switches off what a preset lists.
+    pub fn is_empty_list(&self) -> bool {
+        matches!(&self.node.value, Value::Array(items) if items.is_empty())
+    }
+
     /// The elements of a list of at most `most`; an empty one is a fault.
     pub fn list(&self, what: &str, most: usize) -> Option<Vec<Field<'a>>> {
         let Value::Array(items) = &self.node.value else {

@@ -9,7 +9,7 @@ use super::near;
 use super::tree::{Entry, Node, Place, Table, Value};
 
 /// Keys whose tables are one of several forms and are replaced whole.
-const WHOLE: [&str; 15] = [
+const WHOLE: [&str; 20] = [
     "arrivals",
     "backoff",
     "jitter",
@@ -25,6 +25,11 @@ const WHOLE: [&str; 15] = [
     "stop",
     "retry_on",
     "interval",
+    "backoff_by_kind",
+    "retries_by_kind",
+    "hint_headers",
+    "budget",
+    "hands_back",
 ];
 
 /// What the keys of a table are.

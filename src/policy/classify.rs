@@ -34,6 +34,12 @@ impl StatusSet {
         self.with_range(status, status)
     }
 
+    /// All of both sets.
+    #[must_use]
+    pub fn and(self, other: StatusSet) -> Self {
+        StatusSet(std::array::from_fn(|word| self.0[word] | other.0[word]))
+    }
+
     /// Whether the status is in the set.
     pub const fn contains(&self, status: u16) -> bool {
         status <= MAX_STATUS && self.0[(status / 64) as usize] >> (status % 64) & 1 == 1

@@ -47,7 +47,7 @@ pub struct ProviderState<'a> {
 }
 
 /// Purposes of a request's draws, beyond those named after faults and limits.
-const FAULT_LATENCY: u64 = 0x6c61_7465_6e63_79;
+const FAULT_LATENCY: u64 = 0x006c_6174_656e_6379;
 
 impl<'a> ProviderState<'a> {
     /// A provider with full limits.

@@ -2,6 +2,7 @@
 //! queues, a request that would wait for ever, a retry that would go on at one instant.
 
 use super::clients::ReadClient;
+use super::endless;
 use super::guards::ReadGuard;
 use super::provider::ReadProvider;
 use super::traffic::ReadClass;
@@ -73,7 +74,8 @@ fn check_hang(fault: &provider::Fault, hang: Place, parts: &Parts<'_>, faults: &
     for (index, class) in parts.classes.iter().enumerate() {
         let Some(class) = class.as_ref().filter(|_| fault.probability[index].peak() > 0.0) else { continue };
         let Some(client) = parts.client_of(class).filter(|read| !read.doubtful) else { continue };
-        if client.client.timeout().is_none() {
+        let mut policies = client.client.elements().iter().filter_map(|element| element.role.policy());
+        if client.client.timeout().is_none() && !policies.any(|policy| policy.timeout_shrinks) {
             let (class, client) = (&class.class.name, &client.client.name);
             let message = format!("a request of `{class}` would wait for ever: `{client}` has no timeout");
             faults.add(Fault::new(hang, message).hint(r#"give a layer of the client a `timeout`, such as "60s""#));
@@ -100,7 +102,11 @@ fn check_spinning(read: &ReadClient, instant: bool, parts: &Parts<'_>, faults: &
             // Without a budget it has been refused already.
             continue;
         }
-        if instant || rejected_inside(&read.client, *index, parts) {
+        if endless::times_out_at_once(&read.client, *index) {
+            let message =
+                "retries without end and without wait, and a timeout that has shrunk to nothing takes no time";
+            faults.add(Fault::new(*place, message).hint("limit the attempts, or give it a wait"));
+        } else if instant || rejected_inside(&read.client, *index, parts) {
             let message = "retries without end and without wait, and some refusals take no time";
             faults.add(Fault::new(*place, message).hint("limit the attempts, or give it a wait"));
         }

@@ -3,13 +3,17 @@
 //! fail.
 
 mod arrivals;
+mod budget;
 mod check;
 mod clients;
 mod context;
 mod distribution;
 mod element;
+mod endless;
 mod failures;
 mod guards;
+mod hints;
+mod layer;
 mod phases;
 mod provider;
 mod refusal;

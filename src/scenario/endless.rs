@@ -1,0 +1,119 @@
+//! A layer without end and without wait would retry for ever at one instant: simulated time would stand still. Whether
+//! one does depends on the failure, so the layer is asked about each of those that it can meet.
+//!
+//! A wait counts that late retries still have: a list repeats its last one, a ladder that shrinks ends at zero, and a
+//! first retry at once says nothing about the later ones. A random wait counts where it is not always zero.
+
+use super::layer::Layer;
+use crate::policy::classify::MAX_STATUS;
+use crate::policy::hint::HintedWait;
+use crate::policy::retry::DeadlineCheck;
+use crate::policy::{Answer, Backoff, Client, Code, Hint, Outcome, OutcomeSet, RetryPolicy};
+use crate::units::SimDuration;
+
+/// Whether a layer can retry without end and without wait, its total time left out.
+pub(super) fn spins(layer: &Layer) -> bool {
+    let policy = &layer.policy;
+    if policy.max_attempts.is_some() && !policy.stops_at_both {
+        return false;
+    }
+    answers(policy).into_iter().any(|answer| spins_on(policy, &answer))
+}
+
+fn spins_on(policy: &RetryPolicy, answer: &Answer) -> bool {
+    let limited = policy.retries_by_kind.iter().any(|(kind, _)| kind.matches(answer));
+    let paid = policy.budget.as_ref().is_some_and(|budget| budget.failed(&mut budget.full(), answer, true) != Some(0));
+    let own = match policy.hint.read(answer.hint) {
+        HintedWait::Own => true,
+        HintedWait::Exactly { .. } | HintedWait::AtLeast(_) | HintedWait::Near { .. } | HintedWait::GiveUp => false,
+    };
+    policy.retry_on.repeats(answer) && !limited && !paid && own && late_wait(policy, answer).is_zero()
+}
+
+/// Every failure that the layer tells apart: each status with a hint and without, each failure without a status, and
+/// each of these with each code that it names. Where the server's word counts, it says to go on.
+fn answers(policy: &RetryPolicy) -> Vec<Answer> {
+    let should_retry = policy.retry_on.obeys_should_retry.then_some(true);
+    let mut codes = vec![Code::NONE];
+    codes.extend(classifications(policy).flat_map(|kind| kind.codes.iter().chain(&kind.never)));
+    codes.sort_unstable();
+    codes.dedup();
+    let statuses = (400..=MAX_STATUS).flat_map(|status| {
+        let hints = [Hint::None, Hint::After(SimDuration::MAX)];
+        let codes = &codes;
+        hints.into_iter().flat_map(move |hint| {
+            codes.iter().map(move |&code| Answer { should_retry, hint, code, ..Answer::refused(status) })
+        })
+    });
+    let outcomes = Outcome::ALL.into_iter().filter(|(outcome, _)| OutcomeSet::FAILURES.contains(*outcome));
+    statuses.chain(outcomes.map(|(outcome, _)| Answer::failed(outcome))).collect()
+}
+
+fn classifications(policy: &RetryPolicy) -> impl Iterator<Item = &crate::policy::Classification> {
+    let backoffs = policy.backoff_by_kind.iter().map(|(kind, _)| kind);
+    let limits = policy.retries_by_kind.iter().map(|(kind, _)| kind);
+    std::iter::once(&policy.retry_on).chain(backoffs).chain(limits)
+}
+
+/// The longest own wait of late retries after this answer.
+fn late_wait(policy: &RetryPolicy, answer: &Answer) -> SimDuration {
+    let wait = late(policy.backoff_after(answer)).min(policy.wait_cap.unwrap_or(SimDuration::MAX));
+    let (_, longest) = policy.jitter.range(SimDuration::ZERO, wait);
+    longest.min(policy.longest_wait.unwrap_or(SimDuration::MAX))
+}
+
+/// What the waits of a backoff come to, at their longest.
+fn late(backoff: &Backoff) -> SimDuration {
+    match backoff {
+        Backoff::None => SimDuration::ZERO,
+        Backoff::Fixed(wait) => *wait,
+        Backoff::Linear { initial, step, cap } => {
+            if step.is_zero() {
+                (*initial).min(*cap)
+            } else {
+                *cap
+            }
+        }
+        Backoff::Exponential { initial, cap, .. } if initial.is_zero() => (*initial).min(*cap),
+        Backoff::Exponential { factor, .. } if *factor < 1.0 => SimDuration::ZERO,
+        Backoff::Exponential { initial, factor, cap } => {
+            if *factor > 1.0 {
+                *cap
+            } else {
+                (*initial).min(*cap)
+            }
+        }
+        Backoff::Fibonacci { initial, cap } | Backoff::Decorrelated { initial, cap } => {
+            if initial.is_zero() {
+                SimDuration::ZERO
+            } else {
+                *cap
+            }
+        }
+        Backoff::Power { unit, .. } => {
+            if unit.is_zero() {
+                SimDuration::ZERO
+            } else {
+                SimDuration::MAX
+            }
+        }
+        Backoff::List(waits) => waits.last().copied().unwrap_or_default(),
+        Backoff::Uniform { high, .. } => *high,
+        Backoff::Sum(parts) => parts.iter().map(late).sum(),
+        Backoff::AtLeast(floor, backoff) => late(backoff).max(*floor),
+        Backoff::FirstAtOnce(backoff) => late(backoff),
+    }
+}
+
+/// Whether a layer that spins may do so with timeouts of no length: its own time or that of a layer around it is over,
+/// and what is left of it is all that a request gets.
+pub(super) fn times_out_at_once(client: &Client, layer: usize) -> bool {
+    let shrinks = |policy: &RetryPolicy| policy.timeout_shrinks;
+    let mut around = client.elements()[layer + 1..].iter().filter_map(|element| element.role.policy());
+    let own = client.elements()[layer].role.policy();
+    let goes_on_at_the_end = |policy: &RetryPolicy| match policy.deadline.map(|deadline| deadline.check) {
+        Some(DeadlineCheck::BeforeWait) => true,
+        None | Some(DeadlineCheck::BeforeWaitStrict | DeadlineCheck::Elapsed | DeadlineCheck::ElapsedCut) => false,
+    };
+    around.any(shrinks) || own.is_some_and(|policy| shrinks(policy) && goes_on_at_the_end(policy))
+}
