@@ -93,6 +93,12 @@ pub(super) struct RunArgs {
     /// It is made where it does not exist. With `--format json` files are written only where this is given.
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
+    /// Also write every request of the seed itself to this file, one JSON object a line
+    ///
+    /// Time, class, task, run, step, call, attempt, status, error type, hint, who answered (which limit, which fault),
+    /// tokens: what an incident's questions are asked of.
+    #[arg(long, value_name = "FILE")]
+    pub(super) log: Option<PathBuf>,
     /// Say nothing on standard error but errors
     #[arg(long, short)]
     pub(super) quiet: bool,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::args::{Format, RunArgs};
-use super::files::{Folder, Item, default_folder};
+use super::files::{Folder, Growing, Item, default_folder};
 use super::interrupt::{Interrupt, interrupted};
 use super::progress::Progress;
 use super::source::Source;
@@ -23,6 +23,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let scenario = engine::load(&source, args.scenario.variant.as_deref(), &args.scenario.set)?;
     let path = folder(args, &scenario);
     let folder = path.as_deref().map(|path| Folder::prepare(path, &NAMES)).transpose()?;
+    let log = args.log.as_deref().map(Growing::at).transpose()?;
     let interrupt = Interrupt::listen()?;
     let result = {
         let progress = Progress::over(args.replicates.unwrap_or(1), args.quiet);
@@ -35,6 +36,9 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     }
     let worst = engine::worst(&scenario);
     let subject = Subject { worst: &worst, ..Subject::new(&scenario, &result) };
+    if let Some(log) = log {
+        write_log(log, &scenario, Seed(args.seed))?;
+    }
     if let Some(mut folder) = folder {
         let items = items(&subject, &command(args))?;
         if interrupt.is_set() {
@@ -50,6 +54,13 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         stream::say(&written(path));
     }
     Ok(code)
+}
+
+/// Runs the seed itself once more and writes every request of it.
+fn write_log(mut log: Growing, scenario: &Scenario, seed: Seed) -> anyhow::Result<()> {
+    let written = engine::log(scenario, seed, log.writer());
+    written.map_err(|error| log.refused(&error))?;
+    log.complete()
 }
 
 /// Where files go; nowhere for JSON on standard output without a folder.

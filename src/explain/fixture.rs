@@ -98,6 +98,8 @@ pub(crate) fn steps(names: &[&str], tokens: f64, latency: f64) -> Vec<Step> {
         input_tokens: Distribution::constant(tokens),
         output_tokens: Distribution::constant(0.0),
         latency: Distribution::constant(latency),
+        model: None,
+        max_tokens: None,
     };
     names.iter().map(step).collect()
 }

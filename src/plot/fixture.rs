@@ -29,6 +29,8 @@ pub(super) fn class(name: &str, kind: TaskKind, steps: usize) -> TrafficClass {
         input_tokens: Distribution::constant(12_100.0),
         output_tokens: Distribution::constant(800.0),
         latency: Distribution::constant(7.1),
+        model: None,
+        max_tokens: None,
     };
     TrafficClass {
         name: name.to_string(),

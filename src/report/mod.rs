@@ -18,6 +18,7 @@ pub mod phase_table;
 pub mod presets;
 pub mod probe;
 pub mod quantity;
+pub mod request_log;
 pub mod schema;
 pub mod story;
 pub mod text;

@@ -130,6 +130,15 @@ fn step(item: &Field<'_>) -> Option<Step> {
     let output_tokens = reader.or("output_tokens", none, |field| distribution(field, Measure::Tokens));
     let latency = reader.need("latency", r#"write how long the provider takes, such as "2s""#);
     let latency = latency.and_then(|field| distribution(&field, Measure::Seconds));
+    let model = reader.maybe("model", |field| field.text().map(str::to_owned));
+    let max_tokens = reader.maybe("max_tokens", |field| field.whole(1..=1_000_000_000).map(|tokens| tokens as u32));
     reader.finish();
-    Some(Step { name: name?, input_tokens: input_tokens?, output_tokens: output_tokens?, latency: latency? })
+    Some(Step {
+        name: name?,
+        input_tokens: input_tokens?,
+        output_tokens: output_tokens?,
+        latency: latency?,
+        model: model?,
+        max_tokens: max_tokens?,
+    })
 }
