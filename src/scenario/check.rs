@@ -80,10 +80,7 @@ fn check_hangs(provider: &Provider, parts: &Parts<'_>, faults: &Faults) {
 fn check_instants(provider: &Provider, parts: &Parts<'_>, faults: &Faults) {
     let instant = |after: &Distribution| *after.shape() == Shape::Constant(0.0);
     let free_limit = provider.limits.iter().any(|limit| instant(&limit.refusal_latency));
-    let free_fault = provider.faults.iter().any(|fault| match &fault.respond {
-        Respond::Status { after, .. } | Respond::Drop { after } => instant(after),
-        Respond::Hang => false,
-    });
+    let free_fault = provider.faults.iter().any(|fault| fault.respond.after().is_some_and(instant));
     for ReadClient { client, spinning } in parts.clients {
         for (index, place) in spinning {
             if endless::times_out_at_once(client, *index) {
