@@ -292,3 +292,32 @@ hint_headers = [{ header = "retry-after-ms" }]
     let set = read(&text, None, &sets).unwrap();
     assert_eq!(set.clients[0].grammar().rules[0].zero, Take::Next);
 }
+
+#[test]
+fn every_line_of_the_page_on_retry_layers_works() {
+    let page = include_str!("../../docs/retry_layers.md");
+    let lines: Vec<&str> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` |"))
+        .map(|(code, _)| code)
+        .filter(|code| code.contains(" = "))
+        .collect();
+    assert!(lines.len() > 50, "the page has a line for each key");
+    for line in lines {
+        let needed = match line.split(" = ").next() {
+            Some("max_attempts") => "retry_on = [429]",
+            Some("retry_on") => "max_attempts = 2",
+            Some("budget_check" | "stops_at" | "timeout_shrinks") => {
+                "max_attempts = 2, retry_on = [429], total_budget = \"9s\""
+            }
+            Some("hint_resets_backoff") => "max_attempts = 2, retry_on = [429], hint = \"obey\"",
+            Some("respond") => {
+                let layer = scenario("max_attempts = 2, retry_on = \"any\", timeout = \"9s\"");
+                assert!(read(&format!("{layer}[provider.faults.x]\n{line}\n"), None, &[]).is_ok(), "{line}");
+                continue;
+            }
+            _ => "max_attempts = 2, retry_on = [429]",
+        };
+        assert_eq!(said(&format!("{needed}, {line}")), "accepted\n", "{line}");
+    }
+}
