@@ -55,6 +55,7 @@ pub(super) fn limit(name: &str) -> Limit {
         status: 429,
         refusal_latency: Distribution::constant(0.25),
         hint: None,
+        code: None,
     }
 }
 
@@ -63,7 +64,13 @@ pub(super) fn overload(name: &str, from: f64, to: f64) -> Fault {
         name: name.to_string(),
         window: Some(Window { from: at(from), to: at(to) }),
         probability: vec![Profile::constant(0.9997).unwrap()],
-        respond: Respond::Status { status: 529, after: Distribution::constant(1.7), hint: None, should_retry: None },
+        respond: Respond::Status {
+            status: 529,
+            after: Distribution::constant(1.7),
+            hint: None,
+            should_retry: None,
+            code: None,
+        },
     }
 }
 

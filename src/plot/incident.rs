@@ -9,7 +9,7 @@ use super::number;
 use super::sheet::{Frame, Phrase, Sheet};
 use super::theme::{Hue, Theme};
 use crate::observe::timeline::AnswerKind;
-use crate::provider::Respond;
+use crate::provider::{Respond, StreamFault};
 
 /// A fault window, in seconds since the run began.
 #[derive(Clone, Debug, PartialEq)]
@@ -267,8 +267,15 @@ fn answer(facts: &Facts<'_>, name: &str) -> (AnswerKind, String) {
             };
             (kind, status.to_string())
         }
-        Some(Respond::Drop { .. }) => (AnswerKind::Lost, "dropped".to_string()),
-        Some(Respond::Hang) => (AnswerKind::Lost, "timeout".to_string()),
+        Some(
+            Respond::Drop { .. }
+            | Respond::Cut { .. }
+            | Respond::Unreachable { .. }
+            | Respond::Stream { how: StreamFault::Failed | StreamFault::Broken, .. },
+        ) => (AnswerKind::Lost, "dropped".to_string()),
+        Some(Respond::Hang | Respond::Stream { how: StreamFault::Silent, .. }) => {
+            (AnswerKind::Lost, "timeout".to_string())
+        }
         None => (AnswerKind::Other, String::new()),
     }
 }

@@ -1,7 +1,7 @@
 //! The provider at work: what it answers to a request, and when. It borrows nothing of the engine, so a real clock can
 //! drive it as well as a simulated one.
 
-use super::fault::{Fault, Respond};
+use super::fault::Fault;
 use super::limit::Limit;
 use super::{Provider, Request};
 use crate::policy::answer::Answer;
@@ -44,6 +44,10 @@ pub struct ProviderState<'a> {
     /// For each fault the name's key word, so that its draws do not depend on its place in the file.
     fault_words: Vec<u64>,
     limit_words: Vec<u64>,
+    /// What each fault answers; `None` where nothing ever comes back.
+    fault_answers: Vec<Option<Answer>>,
+    /// How each limit refuses, without its hint.
+    refusals: Vec<Answer>,
 }
 
 /// Purposes of a request's draws, beyond those named after faults and limits.
@@ -57,6 +61,8 @@ impl<'a> ProviderState<'a> {
             levels: settings.limits.iter().map(|limit| limit.bucket.full(SimTime::ZERO)).collect(),
             fault_words: settings.faults.iter().map(|fault| Key::word(&fault.name)).collect(),
             limit_words: settings.limits.iter().map(|limit| Key::word(&limit.name)).collect(),
+            fault_answers: settings.faults.iter().map(|fault| fault.respond.answer()).collect(),
+            refusals: settings.limits.iter().map(Limit::refusal).collect(),
         }
     }
 
@@ -71,7 +77,7 @@ impl<'a> ProviderState<'a> {
             let limit = &self.settings.limits[index];
             let mut draws = request.key.with(self.limit_words[index]).stream();
             let at = now + SimDuration::from_secs_f64(limit.refusal_latency.sample(&mut draws));
-            let answer = Answer::refused(limit.status).with_hint(limit.hint.map(|form| form.hint(shortfall)));
+            let answer = self.refusals[index].with_hint(limit.hint.map(|form| form.hint(shortfall)));
             return Verdict::Answered { at, answer, by: AnsweredBy::Limit(index) };
         }
         for (limit, level) in self.settings.limits.iter().zip(&mut self.levels) {
@@ -94,14 +100,10 @@ impl<'a> ProviderState<'a> {
     }
 
     fn fault_verdict(&self, index: usize, fault: &Fault, now: SimTime, request: &Request) -> Verdict {
-        let mut draws = request.key.with(self.fault_words[index]).with(FAULT_LATENCY).stream();
-        let (answer, after) = match &fault.respond {
-            Respond::Status { status, after, hint, should_retry } => {
-                (Answer { should_retry: *should_retry, ..Answer::refused(*status).with_hint(*hint) }, after)
-            }
-            Respond::Drop { after } => (Answer::DROPPED, after),
-            Respond::Hang => return Verdict::Never,
+        let (Some(answer), Some(after)) = (self.fault_answers[index], fault.respond.after()) else {
+            return Verdict::Never;
         };
+        let mut draws = request.key.with(self.fault_words[index]).with(FAULT_LATENCY).stream();
         let at = now + SimDuration::from_secs_f64(after.sample(&mut draws));
         Verdict::Answered { at, answer, by: AnsweredBy::Fault(index) }
     }

@@ -9,7 +9,7 @@ use super::traffic::ReadClass;
 use crate::document::{Fault, Faults, Place};
 use crate::policy::circuit_breaker::WhenOpen;
 use crate::policy::{Client, Mechanism, Outcome, Role, Scope};
-use crate::provider::{self, Respond};
+use crate::provider;
 use crate::random::Distribution;
 use crate::random::distribution::Shape;
 
@@ -88,10 +88,7 @@ fn check_hang(fault: &provider::Fault, hang: Place, parts: &Parts<'_>, faults: &
 fn has_instant_refusals(provider: &ReadProvider<'_>) -> bool {
     let instant = |after: &Distribution| *after.shape() == Shape::Constant(0.0);
     let limits = provider.limits.iter().flatten().any(|limit| instant(&limit.refusal_latency));
-    let faults = provider.faults.iter().flatten().any(|fault| match &fault.respond {
-        Respond::Status { after, .. } | Respond::Drop { after } => instant(after),
-        Respond::Hang => false,
-    });
+    let faults = provider.faults.iter().flatten().any(|fault| fault.respond.after().is_some_and(instant));
     limits || faults
 }
 

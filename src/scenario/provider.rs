@@ -2,11 +2,12 @@
 
 use super::context::{Context, Read, each};
 use super::distribution::{Measure, distribution};
+use super::failures::code;
 use crate::document::{Fault as Wrong, Field, Place, Reader, near};
 use crate::policy::TokenBucket;
 use crate::policy::pacer::Counts;
 use crate::provider::{
-    Fault, HintForm, Limit, Profile, Provider, Respond, WHOLE_SECOND, Window, default_refusal_latency,
+    Fault, HintForm, Limit, Profile, Provider, Respond, StreamFault, WHOLE_SECOND, Window, default_refusal_latency,
 };
 use crate::random::Distribution;
 use crate::units::parse::LARGEST;
@@ -103,8 +104,8 @@ fn limit(name: &str, field: &Field<'_>) -> Option<Limit> {
     };
     reader.finish();
     let (counts, bucket, (), refusal) = (counts?, bucket?, algorithm?, refusal?);
-    let Refusal { status, after, hint } = refusal;
-    Some(Limit { name: name.to_owned(), counts, bucket, status, refusal_latency: after, hint })
+    let Refusal { status, after, hint, code } = refusal;
+    Some(Limit { name: name.to_owned(), counts, bucket, status, refusal_latency: after, hint, code })
 }
 
 /// How a limit refuses.
@@ -112,6 +113,7 @@ struct Refusal {
     status: u16,
     after: Distribution,
     hint: Option<HintForm>,
+    code: Option<String>,
 }
 
 /// Real providers say whole seconds.
@@ -119,17 +121,18 @@ const WHOLE_SECONDS: HintForm = HintForm { minimum: SimDuration::ZERO, round_up_
 
 impl Default for Refusal {
     fn default() -> Self {
-        Refusal { status: 429, after: default_refusal_latency(), hint: Some(WHOLE_SECONDS) }
+        Refusal { status: 429, after: default_refusal_latency(), hint: Some(WHOLE_SECONDS), code: None }
     }
 }
 
 fn refusal(field: &Field<'_>) -> Option<Refusal> {
-    let reader = field.table("status, after and hint")?;
+    let reader = field.table("status, after, hint and code")?;
     let status = reader.or("status", 429, |field| field.whole(400..=599));
     let after = reader.or("after", default_refusal_latency(), |field| distribution(field, Measure::Seconds));
     let hint = reader.or("hint", Some(WHOLE_SECONDS), hint_form);
+    let code = reader.maybe("code", code);
     reader.finish();
-    Some(Refusal { status: status? as u16, after: after?, hint: hint? })
+    Some(Refusal { status: status? as u16, after: after?, hint: hint?, code: code?.map(str::to_owned) })
 }
 
 fn hint_form(field: &Field<'_>) -> Read<Option<HintForm>> {
@@ -241,35 +244,48 @@ fn by_class(field: &Field<'_>, since: SimTime, context: &Context<'_>) -> Option<
 /// What a struck request gets, and where it is said that it hangs.
 fn respond(field: &Field<'_>) -> Option<(Respond, Option<Place>)> {
     let reader = field.table("one answer")?;
-    let chosen = reader.only(&["status", "drop", "hang"]);
-    let after = |reader: &Reader<'_>| {
-        reader.or("after", default_refusal_latency(), |field| distribution(field, Measure::Seconds))
-    };
+    let chosen = reader.only(&["status", "stream", "cut", "drop", "unreachable", "hang"]);
     let respond = match &chosen {
         None => {
-            reader.knows(&["after", "retry_after", "should_retry"]);
+            reader.knows(&["after", "retry_after", "should_retry", "code"]);
             None
         }
-        Some(("status", field)) => {
-            let status = field.whole(400..=599);
-            let hint = reader.maybe("retry_after", Field::positive_duration);
-            let should_retry = reader.maybe("should_retry", Field::truth);
-            let after = after(&reader);
-            status.and_then(|status| {
-                let (after, hint, should_retry) = (after?, hint?, should_retry?);
-                Some(Respond::Status { status: status as u16, after, hint, should_retry })
-            })
-        }
-        Some(("drop", field)) => {
-            let said = must_be_true(field);
-            let after = after(&reader);
-            said.and(after).map(|after| Respond::Drop { after })
+        Some(("status", field)) => status(field, &reader),
+        Some(("stream", field)) => stream(field, &reader),
+        Some(("cut", field)) => must_be_true(field).and(after(&reader)).map(|after| Respond::Cut { after }),
+        Some(("drop", field)) => must_be_true(field).and(after(&reader)).map(|after| Respond::Drop { after }),
+        Some(("unreachable", field)) => {
+            must_be_true(field).and(after(&reader)).map(|after| Respond::Unreachable { after })
         }
         Some((_, field)) => must_be_true(field).map(|()| Respond::Hang),
     };
     reader.finish();
     let hang = chosen.and_then(|(form, field)| (form == "hang").then_some(field.place()));
     Some((respond?, hang))
+}
+
+/// Seconds until an answer is back.
+fn after(reader: &Reader<'_>) -> Option<Distribution> {
+    reader.or("after", default_refusal_latency(), |field| distribution(field, Measure::Seconds))
+}
+
+fn status(field: &Field<'_>, reader: &Reader<'_>) -> Option<Respond> {
+    let status = field.whole(400..=599);
+    let hint = reader.maybe("retry_after", Field::positive_duration);
+    let should_retry = reader.maybe("should_retry", Field::truth);
+    let code = reader.maybe("code", code);
+    let after = after(reader);
+    let code = code?.map(str::to_owned);
+    Some(Respond::Status { status: status? as u16, after: after?, hint: hint?, should_retry: should_retry?, code })
+}
+
+fn stream(field: &Field<'_>, reader: &Reader<'_>) -> Option<Respond> {
+    let how = field.word(&StreamFault::ALL.map(|(how, word)| (word, how)));
+    if how == Some(StreamFault::Silent) {
+        // Silence is noticed by a timeout, and none is as short as an error's way back.
+        reader.need("after", r#"write how long until the client's idle timeout ends it, such as "60s""#)?;
+    }
+    Some(Respond::Stream { how: how?, after: after(reader)? })
 }
 
 fn must_be_true(field: &Field<'_>) -> Option<()> {

@@ -79,7 +79,11 @@ pub(super) fn answer_index(scenario: &Scenario) -> AnswerIndex {
     let limits = scenario.provider.limits.iter().map(|limit| limit.status);
     let faults = scenario.provider.faults.iter().filter_map(|fault| match &fault.respond {
         Respond::Status { status, .. } => Some(*status),
-        Respond::Drop { .. } | Respond::Hang => None,
+        Respond::Stream { .. }
+        | Respond::Cut { .. }
+        | Respond::Drop { .. }
+        | Respond::Unreachable { .. }
+        | Respond::Hang => None,
     });
     let statuses: Vec<u16> = limits.chain(faults).collect();
     AnswerIndex::new(&statuses)

@@ -158,23 +158,23 @@ fn keys_that_contradict_each_other_are_refused() {
             r#"max_attempts = 2, retry_on = [429], stops_at = "both""#,
             r#"max_attempts = "unlimited", retry_on = [429], backoff = { fixed = "1s" }, total_budget = "9s", stops_at = "both""#,
             r#"max_attempts = 2, retry_on = [429], total_budget = "9s", stops_at = "last""#,
-            r#"max_attempts = 2, retry_on = [429], timeout_shrinks = true"#,
+            "max_attempts = 2, retry_on = [429], timeout_shrinks = true",
             r#"max_attempts = 2, retry_on = [429], total_budget = "9s", budget_check = "before""#,
-            r#"max_attempts = 2, retry_on = [429], hint_resets_backoff = true"#,
+            "max_attempts = 2, retry_on = [429], hint_resets_backoff = true",
             r#"max_attempts = 2, retry_on = [429], longest_wait = "0s""#,
             r#"max_attempts = 2, retry_on = [429], longest_wiat = "3s""#,
             r#"max_attempts = 2, retry_on = [429], backoff_by_kind = [{ on = [503], fixed = "2s" }]"#,
             r#"max_attempts = 2, retry_on = [429], backoff_by_kind = [{ backoff = "none" }]"#,
             r#"max_attempts = 2, retry_on = [429], backoff_by_kind = { on = [503], backoff = "none" }"#,
             r#"max_attempts = 2, retry_on = [429], jitter = "full", backoff_by_kind = [{ on = [503], backoff = { decorrelated = { initial = "1s" } } }]"#,
-            r#"max_attempts = 2, retry_on = [429], retries_by_kind = [{ on = [500], max = 1 }, { on = [501], max = 1 }, { on = [502], max = 1 }]"#,
-            r#"max_attempts = 2, retry_on = [429], retries_by_kind = [{ on = [500], max = 65_536 }]"#,
+            "max_attempts = 2, retry_on = [429], retries_by_kind = [{ on = [500], max = 1 }, { on = [501], max = 1 }, { on = [502], max = 1 }]",
+            "max_attempts = 2, retry_on = [429], retries_by_kind = [{ on = [500], max = 65_536 }]",
             r#"max_attempts = 2, retry_on = [429], retries_by_kind = [{ on = ["conection"], mx = 1 }]"#,
             r#"max_attempts = 2, retry_on = [429], hands_back = "response""#,
             r#"max_attempts = 2, retry_on = [429], hands_back = { exhausted = "respons" }"#,
             r#"max_attempts = 2, retry_on = [429], hint_headers = [{ header = "retry_after" }]"#,
             r#"max_attempts = 2, retry_on = [429], kind = "queue", total_budget = "9s", timeout_shrinks = true"#,
-            r#"max_attempts = 2, retry_on = { failures = [429], with_hints = [503] }"#,
+            "max_attempts = 2, retry_on = { failures = [429], with_hints = [503] }",
         ]),
         file!["refusals/vocabulary.txt"]
     );
@@ -188,9 +188,13 @@ fn the_empty_list_and_none_switch_off_what_a_preset_brings() {
     assert_eq!((policy.backoff_by_kind, policy.retries_by_kind, policy.budget), (Vec::new(), Vec::new(), None));
 }
 
+/// What is said about a layer without a limit on its attempts.
+fn unlimited(rest: &str) -> String {
+    said(&format!("max_attempts = \"unlimited\", {rest}"))
+}
+
 #[test]
 fn retries_without_end_and_without_wait_are_found_in_every_shape() {
-    let unlimited = |rest: &str| said(&format!("max_attempts = \"unlimited\", {rest}"));
     let endless = "retries without end and without wait: for ever at one instant";
     for waits_never in [
         r#"retry_on = "any""#,
@@ -208,12 +212,16 @@ fn retries_without_end_and_without_wait_are_found_in_every_shape() {
         r#"retry_on = "any", backoff = { fixed = "2s" }, backoff_by_kind = [{ on = { codes = ["x"] }, backoff = "none" }]"#,
         r#"retry_on = "any", retries_by_kind = [{ on = ["5xx", "connection"], max = 3 }]"#,
         r#"retry_on = "any", budget = { quota = { costs = [{ on = [429], cost = 0 }] } }"#,
-        r#"retry_on = [429], obeys_should_retry = true, retries_by_kind = [{ on = [429], max = 3 }]"#,
-        r#"retry_on = { with_hint = [503] }"#,
+        "retry_on = [429], obeys_should_retry = true, retries_by_kind = [{ on = [429], max = 3 }]",
+        "retry_on = { with_hint = [503] }",
         r#"retry_on = { with_hint = [503] }, hint = { obey = { cap = "60s", above = "own_backoff" } }"#,
     ] {
         assert!(unlimited(waits_never).contains(endless), "{waits_never}: {}", unlimited(waits_never));
     }
+}
+
+#[test]
+fn retries_that_wait_or_end_in_any_way_are_accepted() {
     for ends_or_waits in [
         r#"retry_on = "any", backoff = { first_at_once = { fixed = "1s" } }"#,
         r#"retry_on = "any", backoff = { uniform = { low = "0s", high = "3s" } }"#,
@@ -283,4 +291,33 @@ hint_headers = [{ header = "retry-after-ms" }]
     ];
     let set = read(&text, None, &sets).unwrap();
     assert_eq!(set.clients[0].grammar().rules[0].zero, Take::Next);
+}
+
+#[test]
+fn every_line_of_the_page_on_retry_layers_works() {
+    let page = include_str!("../../docs/retry_layers.md");
+    let lines: Vec<&str> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` |"))
+        .map(|(code, _)| code)
+        .filter(|code| code.contains(" = "))
+        .collect();
+    assert!(lines.len() > 50, "the page has a line for each key");
+    for line in lines {
+        let needed = match line.split(" = ").next() {
+            Some("max_attempts") => "retry_on = [429]",
+            Some("retry_on") => "max_attempts = 2",
+            Some("budget_check" | "stops_at" | "timeout_shrinks") => {
+                "max_attempts = 2, retry_on = [429], total_budget = \"9s\""
+            }
+            Some("hint_resets_backoff") => "max_attempts = 2, retry_on = [429], hint = \"obey\"",
+            Some("respond") => {
+                let layer = scenario("max_attempts = 2, retry_on = \"any\", timeout = \"9s\"");
+                assert!(read(&format!("{layer}[provider.faults.x]\n{line}\n"), None, &[]).is_ok(), "{line}");
+                continue;
+            }
+            _ => "max_attempts = 2, retry_on = [429]",
+        };
+        assert_eq!(said(&format!("{needed}, {line}")), "accepted\n", "{line}");
+    }
 }
