@@ -351,6 +351,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn no_text_becomes_a_wait_that_is_not_a_time(
             text in text(), beside in text(), clock in prop_oneof![any::<f64>(), 0.0..4e9_f64]

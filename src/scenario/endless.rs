@@ -8,7 +8,9 @@ use super::layer::Layer;
 use crate::policy::classify::MAX_STATUS;
 use crate::policy::hint::HintedWait;
 use crate::policy::retry::DeadlineCheck;
-use crate::policy::{Answer, Backoff, Client, Code, Hint, Outcome, OutcomeSet, RetryPolicy};
+use crate::policy::{
+    Answer, Backoff, Classification, Client, Code, Hint, Outcome, OutcomeSet, RetryBudget, RetryPolicy,
+};
 use crate::units::SimDuration;
 
 /// Whether a layer can retry without end and without wait, its total time left out.
@@ -30,29 +32,53 @@ fn spins_on(policy: &RetryPolicy, answer: &Answer) -> bool {
     policy.retry_on.repeats(answer) && !limited && !paid && own && late_wait(policy, answer).is_zero()
 }
 
-/// Every failure that the layer tells apart: each status with a hint and without, each failure without a status, and
-/// each of these with each code that it names. Where the server's word counts, it says to go on.
+/// One failure of each kind that the layer tells apart: statuses with a hint and without, failures without a status,
+/// each with each code. Where the server's word counts, it says to go on.
 fn answers(policy: &RetryPolicy) -> Vec<Answer> {
+    let kinds = classifications(policy);
     let should_retry = policy.retry_on.obeys_should_retry.then_some(true);
-    let mut codes = vec![Code::NONE];
-    codes.extend(classifications(policy).flat_map(|kind| kind.codes.iter().chain(&kind.never)));
-    codes.sort_unstable();
-    codes.dedup();
-    let statuses = (400..=MAX_STATUS).flat_map(|status| {
-        let hints = [Hint::None, Hint::After(SimDuration::MAX)];
-        let codes = &codes;
-        hints.into_iter().flat_map(move |hint| {
-            codes.iter().map(move |&code| Answer { should_retry, hint, code, ..Answer::refused(status) })
-        })
+    let named = kinds.iter().flat_map(|kind| kind.codes.iter().chain(&kind.never)).copied();
+    let codes = told_apart(std::iter::once(Code::NONE).chain(named), |code| {
+        kinds.iter().map(|kind| (kind.codes.contains(code), kind.never.contains(code))).collect()
     });
+    let statuses = told_apart(400..=MAX_STATUS, |status| {
+        kinds.iter().map(|k| (k.statuses.contains(*status), k.statuses_with_hint.contains(*status))).collect()
+    });
+    let mut answers: Vec<Answer> = Vec::new();
+    for code in codes {
+        for hint in [Hint::None, Hint::After(SimDuration::MAX)] {
+            let refused = |status: &u16| Answer { should_retry, hint, code, ..Answer::refused(*status) };
+            answers.extend(statuses.iter().map(refused));
+        }
+    }
     let outcomes = Outcome::ALL.into_iter().filter(|(outcome, _)| OutcomeSet::FAILURES.contains(*outcome));
-    statuses.chain(outcomes.map(|(outcome, _)| Answer::failed(outcome))).collect()
+    answers.extend(outcomes.map(|(outcome, _)| Answer::failed(outcome)));
+    answers
 }
 
-fn classifications(policy: &RetryPolicy) -> impl Iterator<Item = &crate::policy::Classification> {
+/// One of those that look alike.
+fn told_apart<T>(all: impl Iterator<Item = T>, look: impl Fn(&T) -> Vec<(bool, bool)>) -> Vec<T> {
+    let mut looks: Vec<Vec<(bool, bool)>> = Vec::new();
+    all.filter(|one| {
+        let look = look(one);
+        let new = !looks.contains(&look);
+        if new {
+            looks.push(look);
+        }
+        new
+    })
+    .collect()
+}
+
+/// Everything by which the layer tells failures apart.
+fn classifications(policy: &RetryPolicy) -> Vec<&Classification> {
+    let costs = match &policy.budget {
+        Some(RetryBudget::Quota(quota)) => quota.costs.as_slice(),
+        Some(RetryBudget::Throttle(_)) | None => &[],
+    };
     let backoffs = policy.backoff_by_kind.iter().map(|(kind, _)| kind);
     let limits = policy.retries_by_kind.iter().map(|(kind, _)| kind);
-    std::iter::once(&policy.retry_on).chain(backoffs).chain(limits)
+    std::iter::once(&policy.retry_on).chain(backoffs).chain(limits).chain(costs.iter().map(|(kind, _)| kind)).collect()
 }
 
 /// The longest own wait of late retries after this answer.

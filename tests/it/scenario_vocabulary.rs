@@ -1,6 +1,8 @@
 //! The general keys of a retry layer from outside: what a file says is what the policy does, what contradicts itself is
 //! refused, what could go on for ever at one instant is found, and variants replace whole what has one of several forms.
 
+use std::fmt::Write as _;
+
 use retrycast::policy::header::{HeaderRule, HintGrammar, HintHeader, Take};
 use retrycast::policy::retry::{Deadline, DeadlineCheck, HandsBack};
 use retrycast::policy::retry_budget::{Quota, Refund};
@@ -56,7 +58,11 @@ fn said(layer: &str) -> String {
 }
 
 fn table(layers: &[&str]) -> String {
-    layers.iter().map(|layer| format!("── {layer}\n{}", said(layer))).collect()
+    let mut table = String::new();
+    for layer in layers {
+        let _ = write!(table, "── {layer}\n{}", said(layer));
+    }
+    table
 }
 
 const EVERY_KEY: &str = r#"
@@ -74,6 +80,11 @@ const EVERY_KEY: &str = r#"
     hint_headers = [{ header = "x-amz-retry-after", zero = "at_once" }],
     timeout = "30s", timeout_shrinks = true, holds_worker = false,
     hands_back = { exhausted = "response" }"#;
+
+/// A sound scenario whose one layer says every key.
+pub(super) fn every_key() -> String {
+    scenario(&EVERY_KEY.replace('\n', ""))
+}
 
 #[test]
 fn every_general_key_reaches_the_policy() {
@@ -119,9 +130,8 @@ fn every_general_key_reaches_the_policy() {
         holds_worker: false,
         hands_back: HandsBack { unretried: false, exhausted: true },
     };
-    let every_key = EVERY_KEY.replace('\n', "");
-    assert_eq!(policy(&every_key), expected);
-    let client = &read(&scenario(&every_key), None, &[]).unwrap().clients[0];
+    let client = &read(&every_key(), None, &[]).unwrap().clients[0];
+    assert_eq!(client.elements()[0].role.policy(), Some(&expected));
     let rule = HeaderRule { zero: Take::AtOnce, ..HeaderRule::lenient(HintHeader::AmzRetryAfterMs) };
     assert_eq!(client.grammar(), &HintGrammar { rules: vec![rule] });
 }
