@@ -1,12 +1,12 @@
 //! One way through a client under a script: every attempt, when it was sent, what it got, and what was waited for.
 
-use super::script::Script;
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::backoff::Draws;
 use crate::policy::circuit_breaker::Gate;
 use crate::policy::retry::{GiveUp, LayerState};
 use crate::policy::retry_budget::{BudgetState, RetryBudget};
 use crate::policy::stack::{Client, Cursor, Host, Input, Next, Note};
+use crate::provider::Script;
 use crate::units::{SimDuration, SimTime};
 
 /// More attempts than this are cut off: the client never stops.

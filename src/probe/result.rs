@@ -1,11 +1,11 @@
 //! What a probe found out.
 
 use super::path::{End, MOST_ATTEMPTS, Path, walk};
-use super::script::Script;
 use crate::policy::answer::Outcome;
 use crate::policy::backoff::Always;
 use crate::policy::retry::GiveUp;
 use crate::policy::stack::{Client, Element, Role};
+use crate::provider::Script;
 use crate::random::{Key, Seed};
 use crate::units::SimDuration;
 use std::collections::BTreeMap;

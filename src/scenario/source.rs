@@ -5,7 +5,7 @@ use super::context::Context;
 use super::refusal::Refusal;
 use super::variants::{self, Variants};
 use super::{Scenario, check, clients, guards, phases, provider, traffic};
-use crate::document::{Faults, Field, Place, Reader, Table, parse, set};
+use crate::document::{Faults, Field, Node, Place, Reader, Table, Value, parse, set};
 use crate::policy::Client;
 use crate::preset::Preset;
 use crate::units::SimTime;
@@ -72,16 +72,65 @@ pub fn load(source: &Source<'_>) -> Result<Scenario, Refusal> {
     }
 }
 
+/// The layers of a client as they stand in a file after variant and `--set`, guards and what is off left out, as TOML.
+pub fn client_layers(source: &Source<'_>, client: &str) -> Result<String, Refusal> {
+    let faults = Faults::default();
+    let Some(mut root) = parse::file(source.text, &faults) else { return Err(source.refuse(faults)) };
+    let variants = variants::take(&mut root, &faults);
+    variants.apply(source.variant.unwrap_or(&variants.base), &mut root, &faults);
+    for (number, text) in source.sets.iter().enumerate() {
+        set::apply(&mut root, number, text, &faults);
+    }
+    let table = |table: &Table, key: &str| table.get(key).and_then(|entry| entry.node.as_table().cloned());
+    let layers = table(&root, "clients").and_then(|clients| table(&clients, client));
+    let layers = layers.and_then(|client| client.get("layers").map(|entry| entry.node.value.clone()));
+    match layers {
+        Some(Value::Array(items)) if faults.is_empty() => {
+            let stays = |item: &Node| {
+                item.as_table().is_some_and(|layer| {
+                    let off = layer.get("off").is_some_and(|entry| entry.node.value == Value::Boolean(true));
+                    !off && !layer.contains("guard")
+                })
+            };
+            Ok(Value::Array(items.into_iter().filter(stays).collect()).to_string())
+        }
+        _ => Err(source.refuse(faults)),
+    }
+}
+
+/// The layers of a client that is one preset, with `--set` relative to it, as TOML.
+pub fn preset_layers(preset: &str, sets: &[String]) -> Result<String, Refusal> {
+    preset_client(preset, sets)?;
+    let found = Preset::find(preset).map_err(|not| Refusal::Whole { message: not.message, hint: Some(not.hint) })?;
+    let faults = Faults::default();
+    let mut root = preset_root(&found, sets, &faults);
+    let layers = root.get_mut("clients").and_then(|entry| match &mut entry.node.value {
+        Value::Table(clients) => clients.get_mut(found.family.word).and_then(|entry| match &entry.node.value {
+            Value::Table(client) => client.get("layers").map(|entry| entry.node.value.to_string()),
+            _ => None,
+        }),
+        _ => None,
+    });
+    Ok(layers.unwrap_or_default())
+}
+
+/// The tree with the one client that is a preset.
+fn preset_root(found: &Preset, sets: &[String], faults: &Faults) -> Table {
+    let word = found.family.word;
+    let mut root =
+        parse::own(&format!("[clients.{word}]\nlayers = [{{ name = \"{word}\", preset = \"{}\" }}]\n", found.name()));
+    for (number, text) in sets.iter().enumerate() {
+        set::apply_below(&mut root, &["clients", word, "layers", "0"], number, text, faults);
+    }
+    root
+}
+
 /// A client of one layer, a preset, with `--set` relative to that layer.
 pub fn preset_client(preset: &str, sets: &[String]) -> Result<Client, Refusal> {
     let found = Preset::find(preset).map_err(|not| Refusal::Whole { message: not.message, hint: Some(not.hint) })?;
     let faults = Faults::default();
     let word = found.family.word;
-    let mut root =
-        parse::own(&format!("[clients.{word}]\nlayers = [{{ name = \"{word}\", preset = \"{}\" }}]\n", found.name()));
-    for (number, text) in sets.iter().enumerate() {
-        set::apply_below(&mut root, &["clients", word, "layers", "0"], number, text, &faults);
-    }
+    let root = preset_root(&found, sets, &faults);
     let context = Context {
         faults: &faults,
         horizon: None,

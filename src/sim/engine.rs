@@ -557,7 +557,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         record.ordinal += 1;
         record.task.requests += 1;
         let (input_tokens, output_tokens) = (record.input_tokens, record.output_tokens);
-        let request = Request { class, input_tokens, output_tokens, key };
+        let ordinal = record.task.requests - 1;
+        let grammar = compiled.client.grammar();
+        let request = Request { class, input_tokens, output_tokens, key, ordinal, grammar };
         let latency = &compiled.settings.steps[step].latency;
         let service = || SimDuration::from_secs_f64(latency.sample(&mut key.with(purpose::SERVICE).stream()));
         let verdict = self.provider.receive(now, &request, service);

@@ -3,6 +3,7 @@
 //! - `conformance`: every measured case of every client library.
 //! - `header_grammar`: what real clients make of the same header, as measured.
 //! - `provider_answers`: every way in which a provider fails, and who repeats it.
+//! - `probe`: what clients do with a script of answers, from the command line.
 //! - `queue`: the event queue against a model, over random histories.
 //! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
@@ -10,6 +11,7 @@
 
 mod conformance;
 mod header_grammar;
+mod probe;
 mod provider_answers;
 mod queue;
 mod scenario_errors;
