@@ -1,9 +1,11 @@
 //! One binary for all tests that see the crate from outside.
 //!
 //! - `queue`: the event queue against a model, over random histories.
-//! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
-//! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
+//! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
+//! - `stage`: no tests; what the others stand on.
 
+mod determinism;
 mod queue;
 mod scenario_errors;
 mod scenario_robustness;
+mod stage;
