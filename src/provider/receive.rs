@@ -22,7 +22,10 @@ pub enum Verdict {
         by: AnsweredBy,
     },
     /// Nothing ever comes back.
-    Never,
+    Never {
+        /// Whose silence it is.
+        by: AnsweredBy,
+    },
 }
 
 /// Who answered a request.
@@ -100,7 +103,7 @@ impl<'a> ProviderState<'a> {
                 (Answer { should_retry: *should_retry, ..Answer::refused(*status).with_hint(*hint) }, after)
             }
             Respond::Drop { after } => (Answer::DROPPED, after),
-            Respond::Hang => return Verdict::Never,
+            Respond::Hang => return Verdict::Never { by: AnsweredBy::Fault(index) },
         };
         let at = now + SimDuration::from_secs_f64(after.sample(&mut draws));
         Verdict::Answered { at, answer, by: AnsweredBy::Fault(index) }

@@ -65,7 +65,7 @@ pub enum Fact {
         at: SimTime,
         /// How it ended.
         answer: Answer,
-        /// Who answered, where anybody did.
+        /// Who answered, or whose silence it was.
         by: AnsweredBy,
         /// Its input tokens.
         input_tokens: u32,
@@ -571,13 +571,12 @@ impl<'a, O: Observer> Engine<'a, O> {
         let (at, answer) = match verdict {
             // A completion exactly at its deadline counts as one.
             Verdict::Answered { at, answer, .. } if at <= patience => (at, answer),
-            Verdict::Answered { .. } | Verdict::Never => (patience, Answer::TIMED_OUT),
+            Verdict::Answered { .. } | Verdict::Never { .. } => (patience, Answer::TIMED_OUT),
         };
         record.answer = PackedAnswer::pack(answer);
-        if let Verdict::Answered { by, .. } = verdict {
-            record.by = PackedSource::pack(by);
-            self.count_at_limits(by, &request);
-        }
+        let (Verdict::Answered { by, .. } | Verdict::Never { by }) = verdict;
+        record.by = PackedSource::pack(by);
+        self.count_at_limits(by, &request);
         if at < SimTime::NEVER {
             self.events.push(at, Rank::Complete, Event::RunGoesOn { class, run }.pack());
         }

@@ -4,8 +4,10 @@
 //! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
 //! - `stage`: no tests; what the others stand on.
 
+mod conservation;
 mod determinism;
 mod queue;
 mod scenario_errors;
 mod scenario_robustness;
+mod small_world;
 mod stage;
