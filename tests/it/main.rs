@@ -6,8 +6,12 @@
 
 mod conservation;
 mod determinism;
+mod field_cases;
+mod golden;
 mod queue;
 mod scenario_errors;
 mod scenario_robustness;
 mod small_world;
 mod stage;
+mod storms;
+mod theory;
