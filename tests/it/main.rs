@@ -10,6 +10,8 @@
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
 //! - `queue`: the event queue against a model, over random histories.
 //! - `cli`: the program as a shell sees it.
+//! - `readme`: the commands of the README and of `docs/` are run.
+//! - `tidy`: layer order, banned words, files nobody uses.
 //! - `stage`: no tests; what the others stand on.
 
 #[cfg(feature = "cli")]
@@ -20,6 +22,8 @@ mod field_cases;
 mod golden;
 mod queue;
 #[cfg(feature = "cli")]
+mod readme;
+#[cfg(feature = "cli")]
 mod scenario_errors;
 #[cfg(feature = "cli")]
 mod scenario_robustness;
@@ -27,3 +31,4 @@ mod small_world;
 mod stage;
 mod storms;
 mod theory;
+mod tidy;
