@@ -11,6 +11,7 @@
 //! - `queue`: the event queue against a model, over random histories.
 //! - `cli`: the program as a shell sees it.
 //! - `readme`: the commands of the README and of `docs/` are run.
+//! - `reference`: `outputs/reference/` and the table of the incident are today's.
 //! - `tidy`: layer order, banned words, files nobody uses.
 //! - `stage`: no tests; what the others stand on.
 
@@ -23,6 +24,8 @@ mod golden;
 mod queue;
 #[cfg(feature = "cli")]
 mod readme;
+#[cfg(feature = "cli")]
+mod reference;
 #[cfg(feature = "cli")]
 mod scenario_errors;
 #[cfg(feature = "cli")]
