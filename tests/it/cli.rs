@@ -88,7 +88,8 @@ fn a_run_without_a_folder_makes_one_of_its_own_and_says_so_on_standard_error() {
 fn the_file_is_what_standard_output_gets() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("o");
-    let args = ["run", &scenario("shared_limit"), "--replicates", "5", "--format", "json", "--out", out.to_str().unwrap()];
+    let args =
+        ["run", &scenario("shared_limit"), "--replicates", "5", "--format", "json", "--out", out.to_str().unwrap()];
     let output = output(&args);
     assert_eq!(std::fs::read(out.join("summary.json")).unwrap(), output.stdout);
 }
@@ -144,7 +145,10 @@ fn absurd_counts_are_exit_2_with_the_remedy() {
 fn a_refused_set_points_at_the_command_line_and_a_variant_has_a_near_name() {
     let storm = scenario("report_storm");
     let said = refused(&["run", &storm, "--set", "clients.batch.layers.sdk.max_retries=-1"]);
-    assert!(said.starts_with("error: `--set clients.batch.layers.sdk.max_retries`: must be at least 0, found -1"), "{said}");
+    assert!(
+        said.starts_with("error: `--set clients.batch.layers.sdk.max_retries`: must be at least 0, found -1"),
+        "{said}"
+    );
     assert!(!said.contains("report_storm.toml"), "{said}");
     assert!(refused(&["run", &storm, "--set", "clients.nobody.x=1"]).contains("`batch`, `live`"));
     assert!(refused(&["explain", &storm, "--variant", "aftr"]).contains("`after`"));

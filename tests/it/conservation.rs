@@ -48,9 +48,9 @@ impl Seen {
 
     fn facts_of(&self, class: usize) -> impl Iterator<Item = &Fact> {
         self.facts.iter().filter(move |fact| match fact {
-            Fact::TaskArrived { class: of, .. } | Fact::RequestEnded { class: of, .. } | Fact::TaskEnded { class: of, .. } => {
-                usize::from(*of) == class
-            }
+            Fact::TaskArrived { class: of, .. }
+            | Fact::RequestEnded { class: of, .. }
+            | Fact::TaskEnded { class: of, .. } => usize::from(*of) == class,
         })
     }
 }
@@ -133,7 +133,12 @@ fn phases_hold_what_happened_in_them(seen: &Seen) {
                 };
                 let answered = seen.facts_of(index).filter(of_call).count() as f64;
                 let responses = seen.numbers.at(&["phases", &phase.name, "classes", &class.name, "responses"]).unwrap();
-                assert_eq!(responses.leaves().iter().map(|number| number.value).sum::<f64>(), answered, "{}", phase.name);
+                assert_eq!(
+                    responses.leaves().iter().map(|number| number.value).sum::<f64>(),
+                    answered,
+                    "{}",
+                    phase.name
+                );
             }
         }
     }
@@ -160,7 +165,11 @@ fn work_is_what_was_shown(seen: &Seen) {
         for fact in seen.facts_of(index) {
             if let Fact::RequestEnded { task, run, sent, at, answer, .. } = fact {
                 let took = (*at - *sent).as_secs_f64();
-                if answer.is_delivered() { serving += took } else { refused += took }
+                if answer.is_delivered() {
+                    serving += took
+                } else {
+                    refused += took
+                }
                 let last = runs.insert(*task, *run).unwrap_or(1);
                 assert!(last <= *run, "runs come one after the other");
             }
@@ -218,8 +227,17 @@ fn worker_time_is_the_time_of_all_workers(seen: &Seen) {
 
 /// The counts that belong to one phase each.
 const ADDED_UP: [&str; 11] = [
-    "offered", "delivered", "failed", "unfinished", "runs", "calls", "requests", "tasks_with_429", "short_circuited",
-    "suppressed", "steps_offered",
+    "offered",
+    "delivered",
+    "failed",
+    "unfinished",
+    "runs",
+    "calls",
+    "requests",
+    "tasks_with_429",
+    "short_circuited",
+    "suppressed",
+    "steps_offered",
 ];
 
 fn phases_that_cover_the_run_add_up_to_it(seen: &Seen) {
@@ -230,7 +248,8 @@ fn phases_that_cover_the_run_add_up_to_it(seen: &Seen) {
     let phases = seen.numbers.at(&["phases"]).unwrap().branches();
     for class in &seen.scenario.traffic {
         for name in ADDED_UP {
-            let sum: f64 = phases.iter().map(|(phase, _)| seen.at(&["phases", phase, "classes", &class.name, name])).sum();
+            let sum: f64 =
+                phases.iter().map(|(phase, _)| seen.at(&["phases", phase, "classes", &class.name, name])).sum();
             assert_eq!(sum, seen.of_class(&class.name, name), "{name} of {phases:?}");
         }
     }
@@ -353,10 +372,8 @@ fn config() -> ProptestConfig {
 fn what_must_add_up_adds_up_in_random_scenarios() {
     let config = config();
     let RngSeed::Fixed(first) = config.rng_seed else { unreachable!("the seed is fixed above") };
-    let replay = format!(
-        "replay: PROPTEST_RNG_SEED={first} PROPTEST_CASES={} cargo test --test it conservation",
-        config.cases
-    );
+    let replay =
+        format!("replay: PROPTEST_RNG_SEED={first} PROPTEST_CASES={} cargo test --test it conservation", config.cases);
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let tapes = (prop::collection::vec(any::<u16>(), 60..170), 0..1_000_u64);
     let result = runner.run(&tapes, |(words, seed)| {

@@ -181,7 +181,8 @@ fn an_error_that_will_never_clear_is_repeated_by_whoever_looks_at_the_status_alo
     // 100 jobs refused for want of credit. Nobody knows: 3 · 6 requests a job, 31.75 to 34 s each. The SDK is told not to
     // retry: 6. Both know: 1.
     let hundred = format!("{{ at = [{}] }}", vec![r#""0s""#; 100].join(", "));
-    let around = |on: &str| format!(r#"{{ name = "again", max_attempts = 6, retry_on = {on}, backoff = {{ fixed = "5s" }} }}"#);
+    let around =
+        |on: &str| format!(r#"{{ name = "again", max_attempts = 6, retry_on = {on}, backoff = {{ fixed = "5s" }} }}"#);
     let refused = |more: &str, sdk: String, around: String| {
         let faults = always(&format!(r#"status = 429, after = "0s"{more}"#));
         jobs(&faults, &format!("{sdk}, {around}"), &hundred, "1s")

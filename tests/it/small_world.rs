@@ -86,8 +86,11 @@ fn guards(tape: &mut Tape<'_>, text: &mut String) {
     let (counts, amount) = tape.of(&[("requests", "30"), ("input_tokens", "20k"), ("total_tokens", "400k")]);
     let capacity = tape.of(&["1m", "3s"]);
     writeln!(text, "[guards.share]\nscope = \"{scope}\"").unwrap();
-    writeln!(text, "pacer = {{ counts = \"{counts}\", amount = \"{amount}\", per = \"1m\", capacity = \"{capacity}\" }}")
-        .unwrap();
+    writeln!(
+        text,
+        "pacer = {{ counts = \"{counts}\", amount = \"{amount}\", per = \"1m\", capacity = \"{capacity}\" }}"
+    )
+    .unwrap();
     let counts = tape.of(&["responses", "results"]);
     let (last, minimum) = tape.of(&[(1, 1), (5, 2), (20, 20)]);
     let threshold = tape.of(&["\"30%\"", "0", "0.9"]);
@@ -153,7 +156,8 @@ fn layer(tape: &mut Tape<'_>) -> String {
             format!("max_attempts = {}, backoff = {backoff}, jitter = {jitter}", n % 4 + 1)
         }
     };
-    let on = tape.of(&["\"any\"", "[429, \"5xx\", \"timeout\", \"connection\"]", "[\"5xx\"]", "[\"short_circuited\", 429]"]);
+    let on =
+        tape.of(&["\"any\"", "[429, \"5xx\", \"timeout\", \"connection\"]", "[\"5xx\"]", "[\"short_circuited\", 429]"]);
     let hint = tape.of(&["\"ignore\"", "\"obey\"", "\"at_least\"", "{ obey = { cap = \"2s\", above = \"give_up\" } }"]);
     write!(keys, ", retry_on = {on}, hint = {hint}, obeys_should_retry = {}", tape.sometimes()).unwrap();
     if tape.seldom() {
@@ -166,7 +170,8 @@ fn class(tape: &mut Tape<'_>, name: &str, is_jobs: bool, text: &mut String) {
     writeln!(text, "[traffic.{name}]").unwrap();
     if is_jobs {
         let (workers, delay) = (tape.below(4) + 1, tape.of(&["0s", "4s"]));
-        writeln!(text, "kind = \"jobs\"\nclient = \"batch\"\nworkers = {workers}\nenqueue_delay = \"{delay}\"").unwrap();
+        writeln!(text, "kind = \"jobs\"\nclient = \"batch\"\nworkers = {workers}\nenqueue_delay = \"{delay}\"")
+            .unwrap();
         writeln!(text, "processes = {}", tape.below(workers) + 1).unwrap();
     } else {
         writeln!(text, "kind = \"turns\"\nclient = \"live\"").unwrap();
@@ -181,9 +186,13 @@ fn class(tape: &mut Tape<'_>, name: &str, is_jobs: bool, text: &mut String) {
     writeln!(text, "arrivals = {arrivals}\nsteps = [").unwrap();
     for n in 0..=tape.below(3) {
         let tokens = tape.of(&["100", "{ lognormal = { mean = \"2k\", sigma = 0.4 } }", "{ uniform = [0, 9000] }"]);
-        let latency = tape.of(&["\"1s\"", "\"0s\"", "{ exponential = { mean = \"2s\" } }", "{ uniform = [\"0s\", \"20s\"] }"]);
-        writeln!(text, "  {{ name = \"s{n}\", input_tokens = {tokens}, output_tokens = {tokens}, latency = {latency} }},")
-            .unwrap();
+        let latency =
+            tape.of(&["\"1s\"", "\"0s\"", "{ exponential = { mean = \"2s\" } }", "{ uniform = [\"0s\", \"20s\"] }"]);
+        writeln!(
+            text,
+            "  {{ name = \"s{n}\", input_tokens = {tokens}, output_tokens = {tokens}, latency = {latency} }},"
+        )
+        .unwrap();
     }
     text.push_str("]\n");
 }

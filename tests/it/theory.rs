@@ -85,7 +85,12 @@ fn the_wait_in_an_mg1_queue_is_that_of_pollaczek_and_khinchine() {
     sojourn_covers("0.7/s", 1, r#""1s""#, formula(0.7, 1.0, 1.0));
     sojourn_covers("0.7/s", 1, r#"{ uniform = ["0s", "2s"] }"#, formula(0.7, 1.0, 4.0 / 3.0));
     sojourn_covers("0.5/s", 1, r#"{ gamma = { mean = "1s", cv = 1.5 } }"#, formula(0.5, 1.0, 3.25));
-    sojourn_covers("0.7/s", 1, r#"{ lognormal = { mean = "1s", sigma = 0.5 } }"#, formula(0.7, 1.0, 1.284_025_416_687_741_5));
+    sojourn_covers(
+        "0.7/s",
+        1,
+        r#"{ lognormal = { mean = "1s", sigma = 0.5 } }"#,
+        formula(0.7, 1.0, 1.284_025_416_687_741_5),
+    );
 }
 
 #[test]

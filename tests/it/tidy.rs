@@ -32,8 +32,10 @@ fn has_ending(path: &str, ending: &str) -> bool {
 
 /// Everything that people read or run.
 fn house() -> Vec<(String, String)> {
-    let mut all: Vec<_> =
-        ["src", "tests", "benches", "docs", "scenarios", ".ci", "outputs/reference"].into_iter().flat_map(texts).collect();
+    let mut all: Vec<_> = ["src", "tests", "benches", "docs", "scenarios", ".ci", "outputs/reference"]
+        .into_iter()
+        .flat_map(texts)
+        .collect();
     for file in ["README.md", "CHANGELOG.md", "Cargo.toml"] {
         all.push((file.to_owned(), std::fs::read_to_string(file).unwrap()));
     }
@@ -101,7 +103,15 @@ fn a_layer_uses_only_layers_to_its_left() {
 
 /// What gives other results on another machine or at another time, and who may use it because it reaches no result.
 const UNSTEADY: [&str; 9] = [
-    "HashMap", "HashSet", "RandomState", "Instant::now", "SystemTime", "rand::rng(", "thread_rng", "StdRng", "SmallRng",
+    "HashMap",
+    "HashSet",
+    "RandomState",
+    "Instant::now",
+    "SystemTime",
+    "rand::rng(",
+    "thread_rng",
+    "StdRng",
+    "SmallRng",
 ];
 
 #[test]
@@ -153,9 +163,7 @@ fn no_file_holds_a_banned_word() {
 fn no_module_is_named_after_nothing() {
     let vague = ["util", "utils", "helper", "helpers", "common", "misc", "manager", "handler", "types"];
     let all = sources("src").into_iter().chain(sources("tests")).chain(sources("benches"));
-    let names = all.filter(|(path, _)| {
-        path.split('/').any(|part| vague.contains(&part.trim_end_matches(".rs")))
-    });
+    let names = all.filter(|(path, _)| path.split('/').any(|part| vague.contains(&part.trim_end_matches(".rs"))));
     none(&names.map(|(path, _)| path).collect::<Vec<_>>(), "a file is a noun");
 }
 
