@@ -10,6 +10,7 @@
 //! releases, completions, interventions, attempts, arrivals; then in the order in which they were scheduled.
 
 mod bank;
+mod bottom;
 mod engine;
 mod event;
 pub mod event_queue;
