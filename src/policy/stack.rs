@@ -8,11 +8,11 @@
 //! [`Next`].
 
 use super::answer::Answer;
+use super::backoff::Draws;
 use super::circuit_breaker::Gate;
 use super::header::HintGrammar;
 use super::retry::{Decision, GiveUp, LayerState, RetryPolicy};
 use super::retry_budget::RetryBudget;
-use crate::random::Stream;
 use crate::units::{SimDuration, SimTime};
 
 /// Where an element belongs; kinds never decrease from the inside to the outside of a stack.
@@ -190,8 +190,10 @@ pub enum Note {
 
 /// What a stack needs of the world around it.
 pub trait Host {
-    /// The random stream of one wait of the element at this index: keyed by its name, run, call and attempt.
-    fn stream(&self, element: usize, attempt: u32) -> Stream;
+    /// Where random numbers come from.
+    type Source: Draws;
+    /// The random numbers of one wait of the element at this index: keyed by its name, run, call and attempt.
+    fn draws(&self, element: usize, attempt: u32) -> Self::Source;
     /// What the guard says to someone who wants to pass.
     fn pass(&mut self, guard: usize, now: SimTime) -> Gate;
     /// A result passes outward through the guard's place.
@@ -424,13 +426,13 @@ fn decide(
     host: &mut impl Host,
 ) -> Option<SimTime> {
     let attempt = states[at].attempts;
-    // The policy asks the host for two things, one after the other: the jitter's stream and the budget.
+    // The policy asks the host for two things, one after the other: random numbers and the budget.
     let host = std::cell::RefCell::new(host);
     let pay = |wanted| {
         let budget = policy.budget.as_ref()?;
         host.borrow_mut().pay(at, budget, answer, wanted)
     };
-    let decision = policy.decide(&mut states[at], answer, now, || host.borrow().stream(at, attempt), pay);
+    let decision = policy.decide(&mut states[at], answer, now, || host.borrow().draws(at, attempt), pay);
     let host = host.into_inner();
     match decision {
         Decision::Retry { at: until } => {

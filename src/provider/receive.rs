@@ -1,7 +1,7 @@
 //! The provider at work: what it answers to a request, and when. It borrows nothing of the engine, so a real clock can
 //! drive it as well as a simulated one.
 
-use super::fault::{Fault, Respond};
+use super::fault::Fault;
 use super::limit::Limit;
 use super::profile::Piece;
 use super::{Provider, Request};
@@ -48,10 +48,14 @@ pub struct ProviderState<'a> {
     /// requests; to look each of them up in the profile took a tenth of the event loop's time.
     chances: Vec<Vec<Piece>>,
     limit_words: Vec<u64>,
+    /// What each fault answers; `None` where nothing ever comes back.
+    fault_answers: Vec<Option<Answer>>,
+    /// How each limit refuses, without its hint.
+    refusals: Vec<Answer>,
 }
 
 /// Purposes of a request's draws, beyond those named after faults and limits.
-const FAULT_LATENCY: u64 = 0x6c61_7465_6e63_79;
+const FAULT_LATENCY: u64 = 0x006c_6174_656e_6379;
 
 impl<'a> ProviderState<'a> {
     /// A provider with full limits.
@@ -62,6 +66,8 @@ impl<'a> ProviderState<'a> {
             chances: settings.faults.iter().map(first_pieces).collect(),
             fault_words: settings.faults.iter().map(|fault| Key::word(&fault.name)).collect(),
             limit_words: settings.limits.iter().map(|limit| Key::word(&limit.name)).collect(),
+            fault_answers: settings.faults.iter().map(|fault| fault.respond.answer()).collect(),
+            refusals: settings.limits.iter().map(Limit::refusal).collect(),
         }
     }
 
@@ -76,7 +82,7 @@ impl<'a> ProviderState<'a> {
             let limit = &self.settings.limits[index];
             let mut draws = request.key.with(self.limit_words[index]).stream();
             let at = now + SimDuration::from_secs_f64(limit.refusal_latency.sample(&mut draws));
-            let answer = Answer::refused(limit.status).with_hint(limit.hint.map(|form| form.hint(shortfall)));
+            let answer = self.refusals[index].with_hint(limit.hint.map(|form| form.hint(shortfall)));
             return Verdict::Answered { at, answer, by: AnsweredBy::Limit(index) };
         }
         for (limit, level) in self.settings.limits.iter().zip(&mut self.levels) {
@@ -105,14 +111,10 @@ impl<'a> ProviderState<'a> {
     }
 
     fn fault_verdict(&self, index: usize, fault: &Fault, now: SimTime, request: &Request) -> Verdict {
-        let mut draws = request.key.with(self.fault_words[index]).with(FAULT_LATENCY).stream();
-        let (answer, after) = match &fault.respond {
-            Respond::Status { status, after, hint, should_retry } => {
-                (Answer { should_retry: *should_retry, ..Answer::refused(*status).with_hint(*hint) }, after)
-            }
-            Respond::Drop { after } => (Answer::DROPPED, after),
-            Respond::Hang => return Verdict::Never,
+        let (Some(answer), Some(after)) = (self.fault_answers[index], fault.respond.after()) else {
+            return Verdict::Never;
         };
+        let mut draws = request.key.with(self.fault_words[index]).with(FAULT_LATENCY).stream();
         let at = now + SimDuration::from_secs_f64(after.sample(&mut draws));
         Verdict::Answered { at, answer, by: AnsweredBy::Fault(index) }
     }

@@ -787,7 +787,9 @@ impl Walker<'_, '_> {
 }
 
 impl Host for Walker<'_, '_> {
-    fn stream(&self, element: usize, attempt: u32) -> Stream {
+    type Source = Stream;
+
+    fn draws(&self, element: usize, attempt: u32) -> Stream {
         let (run, step) = (u64::from(self.run.task.runs), u64::from(self.run.step));
         self.compiled
             .key
