@@ -17,7 +17,7 @@
 //!
 //! ```text
 //! units < random < stats < policy < document < preset < provider < traffic < scenario < observe < metrics < sim
-//!       < explain < experiment < report < plot < cli < main
+//!       < probe < explain < experiment < report < plot < cli < main
 //! ```
 //!
 //! # Invariants
@@ -42,6 +42,7 @@ pub mod observe;
 pub mod plot;
 pub mod policy;
 pub mod preset;
+pub mod probe;
 pub mod provider;
 pub mod random;
 #[cfg(feature = "cli")]

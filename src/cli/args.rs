@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::{explain, run, stream};
+use super::{explain, presets, probe, run, stream};
 
 /// Beyond this many replicates an interval no longer narrows in any digit that is printed.
 const MOST_REPLICATES: u64 = 1_000_000;
@@ -44,6 +44,8 @@ pub struct Cli {
 enum Verb {
     Run(RunArgs),
     Explain(ExplainArgs),
+    Probe(ProbeArgs),
+    Presets(PresetsArgs),
     Schema(SchemaArgs),
 }
 
@@ -91,6 +93,12 @@ pub(super) struct RunArgs {
     /// It is made where it does not exist. With `--format json` files are written only where this is given.
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
+    /// Also write every request of the seed itself to this file, one JSON object a line
+    ///
+    /// Time, class, task, run, step, call, attempt, status, error type, hint, who answered (which limit, which fault),
+    /// tokens: what an incident's questions are asked of.
+    #[arg(long, value_name = "FILE")]
+    pub(super) log: Option<PathBuf>,
     /// Say nothing on standard error but errors
     #[arg(long, short)]
     pub(super) quiet: bool,
@@ -110,6 +118,60 @@ pub(super) struct ExplainArgs {
     /// What standard output gets
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(super) format: Format,
+}
+
+/// Says what one client does when the server answers like this
+///
+/// The client is a preset, such as anthropic-python-1.13, or a client of a scenario FILE. The answers are a comma list
+/// of a STATUS, drop, unreachable, cut, hang, silence, stream_failed or stream_broken, each with key=value headers
+/// behind it (retry-after, retry-after-ms, x-should-retry, error_code, …) and perhaps slow=DURATION before it. The last
+/// answer repeats.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  \
+    retrycast probe --client anthropic-python-1.13 --answers '429 retry-after=120, 200'\n  \
+    retrycast probe --client anthropic-python-1.13 --set max_retries=5 --answers '429 forever'\n  \
+    retrycast probe --client openai-python --answers 'slow=3s 200' --set timeout=1s\n  \
+    retrycast probe scenarios/report_storm.toml --client batch --answers '529 forever'")]
+pub(super) struct ProbeArgs {
+    /// A scenario whose client is asked
+    #[arg(value_name = "FILE")]
+    pub(super) file: Option<PathBuf>,
+    /// The client: a preset, or a client of FILE
+    #[arg(long, value_name = "NAME")]
+    pub(super) client: String,
+    /// What the server answers, in order
+    #[arg(long, value_name = "ANSWERS", required_unless_present = "answers_file", conflicts_with = "answers_file")]
+    pub(super) answers: Option<String>,
+    /// A file of answers, one or more a line; `#` begins a comment
+    #[arg(long, value_name = "FILE")]
+    pub(super) answers_file: Option<PathBuf>,
+    /// The variant of FILE to use [default: the file as it stands]
+    #[arg(long, value_name = "NAME", requires = "file")]
+    pub(super) variant: Option<String>,
+    /// Change one setting; relative to the preset, or a path in FILE
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(super) set: Vec<String>,
+    /// What the client's clock shows, in seconds since 1970: dates in headers are read against it
+    #[arg(long, value_name = "SECONDS", default_value_t = 1_767_225_600.0)]
+    pub(super) clock: f64,
+    /// The seed of the draws between the two ends of each range
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed, allow_negative_numbers = true)]
+    pub(super) seed: u64,
+    /// What standard output gets
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(super) format: Format,
+}
+
+/// Lists the presets, or says what one means
+///
+/// A preset is a client library in its own words: its meaning, what it was measured on, and its equivalent in general
+/// keys.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  retrycast presets\n  retrycast presets anthropic-python-1.13")]
+pub(super) struct PresetsArgs {
+    /// The preset; all of them where none is named
+    #[arg(value_name = "NAME")]
+    pub(super) name: Option<String>,
 }
 
 /// Prints a JSON Schema
@@ -159,6 +221,8 @@ impl Cli {
         match &self.verb {
             Verb::Run(args) => run::run(args),
             Verb::Explain(args) => explain::explain(args),
+            Verb::Probe(args) => probe::probe(args),
+            Verb::Presets(args) => presets::presets(args),
             Verb::Schema(args) => match args.document {
                 Document::Summary => stream::print(&format!("{:#}\n", crate::report::schema::summary())),
             },

@@ -1,5 +1,6 @@
 //! The one place where the command line meets the engine.
 
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -8,8 +9,10 @@ use crate::experiment::{self, Interrupted, RunResult};
 use crate::explain::{self, Explanation};
 use crate::plot::{self, Form, Picture, Theme};
 use crate::random::Seed;
+use crate::report::request_log::RequestLog;
 use crate::report::{Subject, WorstCase, explain as explain_text, explain_json, finding};
 use crate::scenario::{self, Refusal, Scenario};
+use crate::sim;
 
 /// Why a file gives no scenario.
 #[derive(Debug)]
@@ -42,6 +45,13 @@ pub(super) fn run(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<RunResult, Interrupted> {
     experiment::run(scenario, seed, replicates, threads, interrupt, progress)
+}
+
+/// Runs the seed itself once more and writes every request of it; says how many there were.
+pub(super) fn log(scenario: &Scenario, seed: Seed, to: impl Write) -> io::Result<u64> {
+    let mut log = RequestLog::new(scenario, to);
+    sim::simulate_observed(scenario, seed, &mut log);
+    log.finish()
 }
 
 /// The timeline of a run, for a file and for a page.

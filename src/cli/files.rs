@@ -79,6 +79,57 @@ impl Drop for Folder {
     }
 }
 
+/// A single file that is being written: under a temporary name, so that it appears when it is complete; or in place
+/// where it is no file at all, but a pipe or a device, which must not be replaced.
+#[derive(Debug)]
+pub(super) struct Growing {
+    file: Target,
+    path: PathBuf,
+}
+
+#[derive(Debug)]
+enum Target {
+    Temporary(NamedTempFile),
+    InPlace(fs::File),
+}
+
+impl Growing {
+    /// A file at this path; its folder must exist.
+    pub(super) fn at(path: &Path) -> anyhow::Result<Growing> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let opened = match fs::metadata(path) {
+            Ok(found) if found.is_dir() => Err(io::Error::other("a folder of that name is in the way")),
+            Ok(found) if !found.is_file() => fs::OpenOptions::new().write(true).open(path).map(Target::InPlace),
+            Ok(_) | Err(_) => temporary(folder).map(Target::Temporary),
+        };
+        let file = opened.map_err(|error| refused(path, &error))?;
+        Ok(Growing { file, path: path.to_owned() })
+    }
+
+    /// Where its content goes.
+    pub(super) fn writer(&mut self) -> io::BufWriter<&mut fs::File> {
+        let file = match &mut self.file {
+            Target::Temporary(file) => file.as_file_mut(),
+            Target::InPlace(file) => file,
+        };
+        io::BufWriter::with_capacity(1 << 16, file)
+    }
+
+    /// Gives the complete file its name.
+    pub(super) fn complete(self) -> anyhow::Result<()> {
+        let Growing { file, path } = self;
+        let Target::Temporary(file) = file else { return Ok(()) };
+        file.as_file().sync_all().map_err(|error| refused(&path, &error))?;
+        file.persist(&path).map_err(|error| refused(&path, &error.error))?;
+        Ok(())
+    }
+
+    /// Why it could not be written.
+    pub(super) fn refused(&self, error: &io::Error) -> anyhow::Error {
+        refused(&self.path, error)
+    }
+}
+
 /// The folders on the way to this path that do not exist, outermost first.
 fn missing(path: &Path) -> Vec<PathBuf> {
     let mut out: Vec<PathBuf> = path
@@ -133,6 +184,26 @@ mod tests {
             .collect();
         names.sort();
         names
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_device_is_written_to_and_not_replaced() {
+        let mut device = Growing::at(Path::new("/dev/null")).unwrap();
+        device.writer().write_all(b"text").unwrap();
+        device.complete().unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[test]
+    fn a_growing_file_appears_when_it_is_complete() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("log.jsonl");
+        let mut file = Growing::at(&path).unwrap();
+        file.writer().write_all(b"line").unwrap();
+        assert!(!path.exists());
+        file.complete().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "line");
     }
 
     #[test]

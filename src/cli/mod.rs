@@ -7,6 +7,8 @@ mod engine;
 mod explain;
 mod files;
 mod interrupt;
+mod presets;
+mod probe;
 mod progress;
 pub mod refusal;
 mod run;

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::args::{Format, RunArgs};
-use super::files::{Folder, Item, default_folder};
+use super::files::{Folder, Growing, Item, default_folder};
 use super::interrupt::{Interrupt, interrupted};
 use super::progress::Progress;
 use super::source::Source;
 use super::{engine, stream};
-use crate::plot::{Form, Setting, Theme};
+use crate::plot::{self, Form, Picture, Setting, Theme};
 use crate::random::Seed;
 use crate::report::{Subject, csv, html, json, text};
 use crate::scenario::Scenario;
@@ -23,6 +23,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let scenario = engine::load(&source, args.scenario.variant.as_deref(), &args.scenario.set)?;
     let path = folder(args, &scenario);
     let folder = path.as_deref().map(|path| Folder::prepare(path, &NAMES)).transpose()?;
+    let log = args.log.as_deref().map(Growing::at).transpose()?;
     let interrupt = Interrupt::listen()?;
     let result = {
         let progress = Progress::over(args.replicates.unwrap_or(1), args.quiet);
@@ -35,6 +36,9 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     }
     let worst = engine::worst(&scenario);
     let subject = Subject { worst: &worst, ..Subject::new(&scenario, &result) };
+    if let Some(log) = log {
+        write_log(log, &scenario, Seed(args.seed))?;
+    }
     if let Some(mut folder) = folder {
         let items = items(&subject, &command(args))?;
         if interrupt.is_set() {
@@ -52,6 +56,13 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
+/// Runs the seed itself once more and writes every request of it.
+fn write_log(mut log: Growing, scenario: &Scenario, seed: Seed) -> anyhow::Result<()> {
+    let written = engine::log(scenario, seed, log.writer());
+    written.map_err(|error| log.refused(&error))?;
+    log.complete()
+}
+
 /// Where files go; nowhere for JSON on standard output without a folder.
 fn folder(args: &RunArgs, scenario: &Scenario) -> Option<PathBuf> {
     match (&args.out, args.format) {
@@ -63,10 +74,7 @@ fn folder(args: &RunArgs, scenario: &Scenario) -> Option<PathBuf> {
 
 fn items(subject: &Subject<'_>, command: &str) -> anyhow::Result<Vec<Item>> {
     let picture = engine::timeline(subject, command, &Theme::LIGHT, &Form::WIDE);
-    let dark = engine::timeline(subject, command, &Theme::DARK, &Form::WIDE);
-    let (light, dark) = (picture.svg(Setting::Page("light")), dark.svg(Setting::Page("dark")));
-    let extras = html::Extras { timeline_svg: Some(&light), timeline_dark_svg: Some(&dark), command };
-    let page = html::page(subject, extras);
+    let page = page(subject, command, &picture);
     let bytes = [
         page.into_bytes(),
         picture.svg(Setting::File).into_bytes(),
@@ -77,6 +85,24 @@ fn items(subject: &Subject<'_>, command: &str) -> anyhow::Result<Vec<Item>> {
     ];
     Ok(NAMES.into_iter().zip(bytes).map(|(name, bytes)| Item { name, bytes }).collect())
 }
+
+/// The page, with the timeline in four layouts.
+fn page(subject: &Subject<'_>, command: &str, light: &Picture) -> String {
+    let inline =
+        |theme: &Theme, form: &Form, id: &str| engine::timeline(subject, command, theme, form).svg(Setting::Page(id));
+    let narrow = Form::narrow(PHONE);
+    let timelines = html::Timelines {
+        light: &light.svg(Setting::Page("light")),
+        dark: &inline(&Theme::DARK, &Form::WIDE, "dark"),
+        narrow: &inline(&Theme::LIGHT, &narrow, "narrow-light"),
+        narrow_dark: &inline(&Theme::DARK, &narrow, "narrow-dark"),
+    };
+    let extras = html::Extras { timelines: Some(timelines), font_faces: &plot::font::font_faces(), command };
+    html::page(subject, extras)
+}
+
+/// The width of the narrow layout in pixels: a phone held upright.
+const PHONE: u32 = 380;
 
 /// The command that prints the same again. Threads and folder are left out: they change nothing in it.
 fn command(args: &RunArgs) -> String {

@@ -71,10 +71,10 @@ impl<'a> Field<'a> {
 
     /// True or false.
     pub fn truth(&self) -> Option<bool> {
-        match &self.node.value {
-            Value::Boolean(truth) => Some(*truth),
-            _ => self.must("be true or false", "write true or false, without quotes"),
-        }
+        let Value::Boolean(truth) = self.node.value else {
+            return self.must("be true or false", "write true or false, without quotes");
+        };
+        Some(truth)
     }
 
     /// A whole number or a quantity such as `"400k"` within a range.
@@ -226,6 +226,11 @@ impl<'a> Field<'a> {
         self.wrong(format!("is none of the known words, found {}", self.found()), hint)
     }
 
+    /// Whether it is a list without elements, which switches off what a preset lists.
+    pub fn is_empty_list(&self) -> bool {
+        matches!(&self.node.value, Value::Array(items) if items.is_empty())
+    }
+
     /// The elements of a list of at most `most`; an empty one is a fault.
     pub fn list(&self, what: &str, most: usize) -> Option<Vec<Field<'a>>> {
         let Value::Array(items) = &self.node.value else {
@@ -243,16 +248,13 @@ impl<'a> Field<'a> {
 
     /// The two elements of a pair.
     pub fn pair(&self, what: &str) -> Option<(Field<'a>, Field<'a>)> {
-        match &self.node.value {
-            Value::Array(items) if items.len() == 2 => {
-                let field = |i: usize| Field::new(items[i].place, &items[i], self.faults);
-                Some((field(0), field(1)))
-            }
-            Value::Array(items) => {
-                self.wrong(format!("must have two elements, found {}", items.len()), format!("write {what}"))
-            }
-            _ => self.must("be a list of two", format!("write {what}")),
-        }
+        let Some(items) = self.node.as_array() else {
+            return self.must("be a list of two", format!("write {what}"));
+        };
+        let [first, second] = items else {
+            return self.wrong(format!("must have two elements, found {}", items.len()), format!("write {what}"));
+        };
+        Some((Field::new(first.place, first, self.faults), Field::new(second.place, second, self.faults)))
     }
 
     /// A reader of the table.

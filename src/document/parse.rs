@@ -71,6 +71,10 @@ fn syntax(source: &str, mut errors: Vec<Error>, faults: &Faults) {
             continue;
         }
         reported = Some(line);
+        if faults.is_full() {
+            faults.add(Fault::new(Place::TOP, "bad syntax"));
+            continue;
+        }
         let to = error.span().map_or(from, |span| span.end).clamp(from, source.len());
         let message = sentence(error.message());
         let fault = Fault::new(Place { text: Text::File, from, to }, message);

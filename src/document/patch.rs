@@ -9,7 +9,7 @@ use super::near;
 use super::tree::{Entry, Node, Place, Table, Value};
 
 /// Keys whose tables are one of several forms and are replaced whole.
-const WHOLE: [&str; 15] = [
+const WHOLE: [&str; 20] = [
     "arrivals",
     "backoff",
     "jitter",
@@ -25,6 +25,11 @@ const WHOLE: [&str; 15] = [
     "stop",
     "retry_on",
     "interval",
+    "backoff_by_kind",
+    "retries_by_kind",
+    "hint_headers",
+    "budget",
+    "hands_back",
 ];
 
 /// What the keys of a table are.
@@ -89,36 +94,57 @@ fn merge_table<'p>(base: &mut Table, changes: &'p Table, path: &mut Vec<&'p str>
 fn merge_entry<'p>(base: &mut Table, name: &str, entry: &'p Entry, path: &mut Vec<&'p str>, faults: &Faults) {
     let change = &entry.node;
     if !is_whole(path)
-        && let Some(old) = base.get_mut(name)
+        && let (Some(old), Value::Table(from)) = (base.get_mut(name), &change.value)
     {
-        match (&mut old.node.value, &change.value) {
-            (Value::Table(into), Value::Table(from)) => return merge_table(into, from, path, faults),
-            (Value::Array(items), Value::Table(from)) if keys_at(path) != Keys::Words => {
-                return merge_named(items, from, path, faults);
-            }
-            _ => {}
+        if let Value::Table(into) = &mut old.node.value {
+            return merge_table(into, from, path, faults);
+        }
+        if let Value::Array(items) = &mut old.node.value
+            && keys_at(path) != Keys::Words
+        {
+            return merge_named(items, from, path, faults);
         }
     }
-    base.insert(name, entry.key, change.clone());
+    match nobody(base, name, entry, path) {
+        Some(fault) => faults.add(fault),
+        None => base.insert(name, entry.key, change.clone()),
+    }
 }
+
+/// The fault of a change to a thing that is not there: it patches elements by name where there is no list of them.
+fn nobody(base: &Table, name: &str, entry: &Entry, path: &[&str]) -> Option<Fault> {
+    let Keys::Names(one, many) = keys_at(&path[..path.len() - 1]) else { return None };
+    let table = entry.node.as_table().filter(|_| !base.contains(name))?;
+    let mut way = path.to_vec();
+    table.in_order().into_iter().find_map(|(key, inner)| {
+        way.truncate(path.len());
+        way.push(key);
+        (keys_at(&way) != Keys::Words && inner.node.as_table().is_some()).then_some(())
+    })?;
+    Some(Fault::new(entry.key, format!("no {one} has this name")).hint(near::existing(many, &base.names(), name)))
+}
+
+/// The longest list of named tables that is patched: whoever reads a longer one refuses it.
+const LONGEST_LIST: usize = 64;
 
 /// Patches the elements of a list by their names.
 fn merge_named<'p>(items: &mut [Node], changes: &'p Table, path: &mut Vec<&'p str>, faults: &Faults) {
+    if items.len() > LONGEST_LIST {
+        return;
+    }
     for (name, entry) in changes.in_order() {
         let Some(index) = find(items, name) else {
             faults.add(no_element(items, name, entry.key, path));
             continue;
         };
-        match (&mut items[index].value, &entry.node.value) {
-            (Value::Table(into), Value::Table(from)) => {
-                path.push(name);
-                merge_table(into, from, path, faults);
-                path.pop();
-            }
-            _ => faults.add(
-                Fault::new(entry.node.place, format!("must be a table, found {}", entry.node.value.kind()))
-                    .hint("write { key = value, … } with the keys to change"),
-            ),
+        if let (Value::Table(into), Value::Table(from)) = (&mut items[index].value, &entry.node.value) {
+            path.push(name);
+            merge_table(into, from, path, faults);
+            path.pop();
+        } else {
+            let message = format!("must be a table, found {}", entry.node.value.kind());
+            let hint = "write { key = value, … } with the keys to change";
+            faults.add(Fault::new(entry.node.place, message).hint(hint));
         }
     }
 }

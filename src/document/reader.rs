@@ -4,7 +4,7 @@
 //! A slip often is a missing key at the same time. It is reported once: where an unknown key is near to a missing one,
 //! only the unknown one is.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use super::fault::{Fault, Faults};
 use super::field::Field;
@@ -20,13 +20,15 @@ pub struct Reader<'a> {
     asked: RefCell<Vec<&'a str>>,
     missing: RefCell<Vec<(&'a str, String)>>,
     unchosen: RefCell<Vec<Fault>>,
+    /// Whether the keys are names, of which none is a slip.
+    names: Cell<bool>,
 }
 
 impl<'a> Reader<'a> {
     /// A reader of the table that stands at `place`.
     pub fn new(table: &'a Table, place: Place, faults: &'a Faults) -> Self {
         let (asked, missing, unchosen) = (RefCell::default(), RefCell::default(), RefCell::default());
-        Reader { table, place, faults, asked, missing, unchosen }
+        Reader { table, place, faults, asked, missing, unchosen, names: Cell::new(false) }
     }
 
     /// Where the table stands.
@@ -98,7 +100,7 @@ impl<'a> Reader<'a> {
     /// All keys as named things, in the order of writing; names that no result could carry are faults.
     pub fn named(&self) -> Vec<(&'a str, Field<'a>)> {
         let all = self.table.in_order();
-        self.knows(&all.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+        self.names.set(true);
         for (name, entry) in &all {
             if !is_name(name) {
                 self.faults.add(bad_name(entry.key, name));
@@ -109,6 +111,9 @@ impl<'a> Reader<'a> {
 
     /// Reports the keys that are missing and the ones that nobody asked for.
     pub fn finish(self) {
+        if self.names.get() {
+            return;
+        }
         let asked = self.asked.into_inner();
         let (mut missing, mut unchosen) = (self.missing.into_inner(), self.unchosen.into_inner());
         for (name, entry) in self.table.in_order() {

@@ -22,7 +22,16 @@ struct Segment<'a> {
 
 /// Applies the `--set` of this number.
 pub fn apply(root: &mut Table, number: usize, text: &str, faults: &Faults) {
-    let applied = split(text, Text::Set(number)).and_then(|setting| put(root, &setting));
+    apply_below(root, &[], number, text, faults);
+}
+
+/// Applies the `--set` of this number, whose path begins below another one.
+pub fn apply_below(root: &mut Table, base: &[&'static str], number: usize, text: &str, faults: &Faults) {
+    let applied = split(text, Text::Set(number)).and_then(|mut setting| {
+        let place = setting.path[0].place;
+        setting.path.splice(0..0, base.iter().map(|name| Segment { name, place }));
+        put(root, &setting)
+    });
     if let Err(fault) = applied {
         faults.add(fault);
     }

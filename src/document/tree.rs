@@ -84,18 +84,17 @@ impl Node {
 
     /// The table, where the value is one.
     pub const fn as_table(&self) -> Option<&Table> {
-        match &self.value {
-            Value::Table(table) => Some(table),
-            _ => None,
-        }
+        if let Value::Table(table) = &self.value { Some(table) } else { None }
     }
 
     /// The text, where the value is one.
     pub fn as_str(&self) -> Option<&str> {
-        match &self.value {
-            Value::String(text) => Some(text),
-            _ => None,
-        }
+        if let Value::String(text) = &self.value { Some(text) } else { None }
+    }
+
+    /// The elements, where the value is a list.
+    pub fn as_array(&self) -> Option<&[Node]> {
+        if let Value::Array(items) = &self.value { Some(items) } else { None }
     }
 
     /// Gives this value and all inside it one source.

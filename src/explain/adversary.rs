@@ -40,7 +40,9 @@ struct Referee {
 }
 
 impl Host for Referee {
-    fn stream(&self, _: usize, _: u32) -> Stream {
+    type Source = Stream;
+
+    fn draws(&self, _: usize, _: u32) -> Stream {
         Seed(1).key().stream()
     }
 

@@ -4,8 +4,8 @@
 
 use crate::policy::circuit_breaker::WhenOpen;
 use crate::policy::classify::MAX_STATUS;
-use crate::policy::{Answer, Client, Guard, Mechanism, Outcome, Role};
-use crate::provider::{Provider, Respond};
+use crate::policy::{Answer, Client, Code, Guard, Mechanism, Outcome, OutcomeSet, Role};
+use crate::provider::{Limit, Provider, Respond};
 
 /// Statuses that are always shown: a permanent fault, the two odd ones that client libraries repeat, a rate limit, a
 /// server error, and two ways of saying overload.
@@ -30,16 +30,25 @@ pub fn shown(provider: &Provider, guards: &[Guard], client: &Client) -> Vec<Answ
     let mut answers: Vec<Answer> = statuses.into_iter().map(Answer::refused).collect();
     answers.extend(marked(provider));
     answers.extend([Answer::TIMED_OUT, Answer::DROPPED]);
+    let without_status: Vec<Answer> = fault_answers(provider).filter(|answer| answer.status == 0).collect();
+    for answer in without_status {
+        if !answers.contains(&answer) {
+            answers.push(answer);
+        }
+    }
     if rejecting_breaker(guards, client).is_some() {
         answers.push(Answer::SHORT_CIRCUITED);
     }
-    answers.into_iter().map(|answer| AnswerKind { word: word(&answer), answer }).collect()
+    answers.into_iter().map(|answer| AnswerKind { word: word_with_code(&answer, provider), answer }).collect()
 }
 
-/// Everything that a provider at its worst may answer: a success, every error status, a drop, a silence, and the
-/// statuses with a word on retrying that this provider's faults send.
+/// Everything that a provider at its worst may answer: a success, every error status, every way of failing without
+/// one, and the statuses with a word on retrying or with a code that this provider sends.
 pub fn choices(provider: &Provider) -> Vec<Answer> {
-    let mut all = vec![Answer::DELIVERED, Answer::TIMED_OUT, Answer::DROPPED];
+    let failures = Outcome::ALL.into_iter().map(|(outcome, _)| outcome);
+    let by_provider = |outcome: &Outcome| OutcomeSet::FAILURES.contains(*outcome) && outcome.was_sent();
+    let mut all = vec![Answer::DELIVERED];
+    all.extend(failures.filter(by_provider).map(Answer::failed));
     all.extend((400..=MAX_STATUS).map(Answer::refused));
     all.extend(marked(provider));
     all
@@ -52,24 +61,37 @@ pub fn fault_answers(provider: &Provider) -> impl Iterator<Item = Answer> + '_ {
 
 /// What one fault answers, with its hint.
 pub fn of_fault(respond: &Respond) -> Answer {
-    match respond {
-        Respond::Status { status, hint, should_retry, .. } => {
-            Answer { should_retry: *should_retry, ..Answer::refused(*status).with_hint(*hint) }
-        }
-        Respond::Drop { .. } => Answer::DROPPED,
-        Respond::Hang => Answer::TIMED_OUT,
-    }
+    respond.answer().unwrap_or(Answer::TIMED_OUT)
 }
 
-/// The faults' answers that carry a word on retrying, each once.
+/// The provider's answers that carry a word on retrying or a code, each once.
 fn marked(provider: &Provider) -> Vec<Answer> {
+    let refusals = provider.limits.iter().map(Limit::refusal);
     let mut marked: Vec<Answer> = fault_answers(provider)
-        .filter(|answer| answer.should_retry.is_some())
+        .chain(refusals)
+        .filter(|answer| answer.should_retry.is_some() || answer.code != Code::NONE)
         .map(|answer| answer.with_hint(None))
         .collect();
-    marked.sort_by_key(|answer| (answer.status, answer.should_retry));
+    marked.sort_by_key(|answer| (answer.status, answer.should_retry, answer.code));
     marked.dedup();
     marked
+}
+
+/// The word for an answer, with the name of its code where this provider sends it.
+fn word_with_code(answer: &Answer, provider: &Provider) -> String {
+    let of_faults = provider.faults.iter().filter_map(|fault| match &fault.respond {
+        Respond::Status { code, .. } => code.as_deref(),
+        Respond::Stream { .. }
+        | Respond::Cut { .. }
+        | Respond::Drop { .. }
+        | Respond::Unreachable { .. }
+        | Respond::Hang => None,
+    });
+    let mut codes = of_faults.chain(provider.limits.iter().filter_map(|limit| limit.code.as_deref()));
+    match codes.find(|name| answer.code != Code::NONE && Code::named(name) == answer.code) {
+        Some(code) => format!("{} {code}", word(answer)),
+        None => word(answer),
+    }
 }
 
 /// The word for an answer.

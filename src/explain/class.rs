@@ -368,6 +368,7 @@ mod tests {
                     after: Distribution::constant(0.0),
                     hint: None,
                     should_retry: None,
+                    code: None,
                 },
             });
             explain(&scenario).classes[0].outlasts[0].verdict

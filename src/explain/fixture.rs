@@ -98,6 +98,8 @@ pub(crate) fn steps(names: &[&str], tokens: f64, latency: f64) -> Vec<Step> {
         input_tokens: Distribution::constant(tokens),
         output_tokens: Distribution::constant(0.0),
         latency: Distribution::constant(latency),
+        model: None,
+        max_tokens: None,
     };
     names.iter().map(step).collect()
 }
@@ -145,7 +147,13 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
         name: "overload".into(),
         window: Some(Window { from: minute(10), to: minute(32) }),
         probability: [0.9997, 0.3].iter().filter_map(|p| Profile::constant(*p)).collect(),
-        respond: Respond::Status { status: 529, after: Distribution::constant(1.71), hint: None, should_retry: None },
+        respond: Respond::Status {
+            status: 529,
+            after: Distribution::constant(1.71),
+            hint: None,
+            should_retry: None,
+            code: None,
+        },
     };
     let limit = Limit {
         name: "itpm".into(),
@@ -154,6 +162,7 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
         status: 429,
         refusal_latency: Distribution::constant(0.25),
         hint: Some(HintForm { minimum: SimDuration::from_secs(6), round_up_to: SimDuration::from_secs(1) }),
+        code: None,
     };
     let bucket = TokenBucket::new(350_000, SimDuration::from_mins(1), SimDuration::from_secs(3)).expect("positive");
     let share = Guard {

@@ -79,7 +79,7 @@ impl Answers {
         let series = &view.facts.result.timeline.classes[class];
         let live = view.facts.class(class).is_live();
         // Live rates are low and even: wider bins show their mean, not their noise.
-        let group = view.axis.group(view.bin(), if live { 9.0 } else { 3.0 });
+        let group = view.axis.group(view.bin(), if live { 10.0 } else { 3.0 });
         let size = unit.seconds();
         let rates: Vec<Bins> =
             series.answers.iter().map(|counts| Bins::rates(counts, view.bin(), group, view.end(), size)).collect();
@@ -183,9 +183,15 @@ impl Answers {
         let skyline = ground.under(&self.total());
         let bare = Label::bold(name, hue.text, form);
         let counted = bare.clone().going_on(&format!(" {requests}"), view.theme.second, form);
-        let _ = uncovered(columns, &skyline).into_iter().take(3).any(|run| {
-            counted.above(sheet, &skyline, &ground.frame, run) || bare.above(sheet, &skyline, &ground.frame, run)
+        let stretches = uncovered(columns, &skyline);
+        let mut tries = stretches.iter().take(3);
+        let named = tries.any(|&stretch| {
+            counted.above(sheet, &skyline, &ground.frame, stretch)
+                || bare.above(sheet, &skyline, &ground.frame, stretch)
         });
+        if let (false, Some(&largest)) = (named, stretches.first()) {
+            bare.pointing(sheet, &skyline, &ground.frame, largest);
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::number;
 use super::sheet::{Frame, Phrase, Sheet};
 use super::theme::{Hue, Theme};
 use crate::observe::timeline::AnswerKind;
-use crate::provider::Respond;
+use crate::provider::{Respond, StreamFault};
 
 /// A fault window, in seconds since the run began.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +40,8 @@ pub(super) struct Incident {
 }
 
 const RECOVERY: [&str; 2] = ["recovery", "total_s"];
+/// A name is not cut to less than this width.
+const LEAST_NAME: f64 = 72.0;
 /// The height of a strip.
 const STRIP: f64 = 5.0;
 
@@ -176,16 +178,23 @@ impl Incident {
             names.push((axis.x(window.from), axis.x(window.to), window.names(facts, axis, theme, form)));
         }
         names.push((axis.x(self.end), axis.right, self.recovery_names(facts, theme, form)));
-        for (i, (left, right, forms)) in names.iter().enumerate() {
+        // How it ended matters most; what was normal before, least.
+        let by_weight = std::iter::once(names.len() - 1).chain(1..names.len() - 1).chain(std::iter::once(0));
+        for i in by_weight {
+            let (left, right, forms) = &names[i];
             let next = names.iter().skip(i + 1).find(|(_, _, forms)| !forms.is_empty());
             let end = next.map_or(form.width - form.margin, |(next, _, _)| next - 14.0);
-            let places =
-                forms.iter().map(|phrase| (*left, phrase)).filter(|(left, phrase)| left + phrase.width() <= end);
-            // A thing that is too short for its name has it end where the thing ends, if there is room before it.
-            let before =
-                forms.iter().map(|phrase| (right - phrase.width(), phrase)).filter(|(left, _)| *left >= axis.left);
-            let free = |(left, phrase): &(f64, &Phrase)| sheet.is_free(&phrase.frame(*left, baseline).grown(6.0));
-            if let Some((left, phrase)) = places.chain(before).find(free) {
+            let at_start = forms.iter().map(|phrase| (*left, phrase)).filter(|(left, p)| left + p.width() <= end);
+            // A thing that is too short for its name has it end where the thing ends, if there is room before it; how
+            // it ended then says only the least, so that the windows keep their names.
+            let skipped = if i + 1 == names.len() { forms.len().saturating_sub(1) } else { 0 };
+            let shorter = forms.iter().skip(skipped).map(|phrase| (right - phrase.width() - 8.0, phrase));
+            let at_end = shorter.filter(|(left, _)| *left >= axis.left);
+            let free = |(left, phrase): &(f64, &Phrase)| sheet.is_free(&phrase.frame(*left, baseline).grown(3.5));
+            // A name that fits nowhere is cut, as long as enough of it is left to know it by.
+            let cut = forms.last().filter(|_| end - left >= LEAST_NAME).map(|phrase| phrase.clone().fitted(end - left));
+            let cut = cut.as_ref().map(|phrase| (*left, phrase));
+            if let Some((left, phrase)) = at_start.chain(at_end).chain(cut).find(free) {
                 sheet.write(left, baseline, phrase);
             }
         }
@@ -258,8 +267,38 @@ fn answer(facts: &Facts<'_>, name: &str) -> (AnswerKind, String) {
             };
             (kind, status.to_string())
         }
-        Some(Respond::Drop { .. }) => (AnswerKind::Lost, "dropped".to_string()),
-        Some(Respond::Hang) => (AnswerKind::Lost, "timeout".to_string()),
+        Some(
+            Respond::Drop { .. }
+            | Respond::Cut { .. }
+            | Respond::Unreachable { .. }
+            | Respond::Stream { how: StreamFault::Failed | StreamFault::Broken, .. },
+        ) => (AnswerKind::Lost, "dropped".to_string()),
+        Some(Respond::Hang | Respond::Stream { how: StreamFault::Silent, .. }) => {
+            (AnswerKind::Lost, "timeout".to_string())
+        }
         None => (AnswerKind::Other, String::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{fixture, odd};
+    use super::*;
+
+    #[test]
+    fn windows_that_overlap_stand_in_rows_of_their_own() {
+        let fixture::Fixture { scenario, result } = odd::three_days();
+        let incident = Incident::of(&Facts { result: &result, scenario: &scenario });
+        // Of the four windows only the last begins while another lasts.
+        assert_eq!(incident.rows(), [0, 0, 0, 1]);
+        assert!(incident.unrecovered);
+    }
+
+    #[test]
+    fn recovery_is_counted_from_the_end_of_the_last_window() {
+        let fixture::Fixture { scenario, result } = fixture::incident();
+        let incident = Incident::of(&Facts { result: &result, scenario: &scenario });
+        // The window ends at minute 32, and the figures say 420 s.
+        assert_eq!((incident.end, incident.recovered), (1920.0, Some(2340.0)));
     }
 }

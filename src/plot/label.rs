@@ -88,7 +88,16 @@ impl Label {
     /// Writes the label above a stretch of a skyline, as near to its beginning as there is room; says whether there
     /// was.
     pub(super) fn above(&self, sheet: &mut Sheet, skyline: &[Column], ground: &Frame, stretch: (f64, f64)) -> bool {
-        let place = above(sheet, skyline, ground, stretch, (self.width(), self.height()));
+        self.over(sheet, skyline, ground, stretch, 0.5 * self.width().min(160.0))
+    }
+
+    /// The same over a stretch that may be narrower than the label.
+    pub(super) fn pointing(&self, sheet: &mut Sheet, skyline: &[Column], ground: &Frame, stretch: (f64, f64)) -> bool {
+        self.over(sheet, skyline, ground, stretch, (0.5 * self.width()).min(0.6 * (stretch.1 - stretch.0)))
+    }
+
+    fn over(&self, sheet: &mut Sheet, skyline: &[Column], ground: &Frame, stretch: (f64, f64), overlap: f64) -> bool {
+        let place = above(sheet, skyline, ground, (stretch, overlap), (self.width(), self.height()));
         if let Some(frame) = place {
             self.write(sheet, &frame, false);
         }
@@ -162,12 +171,10 @@ fn above(
     sheet: &Sheet,
     skyline: &[Column],
     ground: &Frame,
-    (from, to): (f64, f64),
+    ((from, to), overlap): ((f64, f64), f64),
     (width, height): (f64, f64),
 ) -> Option<Frame> {
     let mut best: Option<(f64, Frame)> = None;
-    // It has to lie over what it names, with a good part of its width.
-    let overlap = (0.5 * width).min(0.6 * (to - from)).min(60.0);
     let mut left = (from + overlap - width).max(ground.left + 2.0);
     let last = (to - overlap).min(ground.right - width);
     let wish = from + PAD + 1.0;

@@ -1,7 +1,7 @@
 //! Pictures of results. A picture takes numbers as they are and computes nothing that a reader would quote; what it
 //! decides is where things stand, and what is left out.
 //!
-//! Everything is laid out as marks on a [`sheet`] first, with text measured in the fonts of the binary, and then
+//! Everything is laid out as marks on a sheet first, with text measured in the fonts of the binary, and then
 //! painted through plotters: by its SVG backend, or by one of our own that fills outlines with tiny-skia.
 
 mod answers;
@@ -36,5 +36,7 @@ pub use timeline::{Words, timeline};
 
 #[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod odd;
 #[cfg(test)]
 mod tests;

@@ -35,6 +35,9 @@ impl Range {
         let Some((start, over)) = story(timeline, incident, last) else {
             return Range::tidy(first, last, facts.scenario, end);
         };
+        if over <= first {
+            return Range::tidy(first, last, facts.scenario, end);
+        }
         let length = (over - start).max(timeline.wide.as_secs_f64());
         let from = first.max(start - LEAD * length);
         let to = (over + AFTERMATH * length).min(last.max(over));
@@ -43,7 +46,7 @@ impl Range {
 
     /// Rounds the end, and drops cuts that save little.
     fn tidy(from: f64, to: f64, scenario: &Scenario, end: f64) -> Range {
-        let to = axis::round_up(to, scenario.origin.as_secs_f64(), to - from).min(end);
+        let to = axis::round_up(to, scenario.origin.as_secs_f64(), (to - from).max(1e-3)).min(end);
         let to = if end - to <= WORTH_A_CUT * (end - from) { end } else { to };
         // A run without any length still needs an axis.
         let to = to.max(from + 1e-3);
@@ -110,4 +113,43 @@ fn queue_back(timeline: &Timeline, start: f64) -> f64 {
         let back = class.queue.iter().rposition(long).map_or(0.0, |i| (i + 1) as f64 * bin);
         latest.max(back)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{fixture, odd};
+    use super::*;
+
+    fn range(fixture: &fixture::Fixture) -> Range {
+        let facts = Facts { result: &fixture.result, scenario: &fixture.scenario };
+        Range::of(&facts, &Incident::of(&facts))
+    }
+
+    #[test]
+    fn a_long_quiet_end_is_cut_at_a_round_instant() {
+        // The story is 29 minutes long, from minute 10 of the run on: a quarter of it before, a third after, rounded.
+        let shown = range(&fixture::incident());
+        assert_eq!((shown.from, shown.to, shown.cut), (600.0 - 435.0, 3000.0, Some(7200.0)));
+    }
+
+    #[test]
+    fn what_happens_after_the_cut_is_counted() {
+        let mut fixture = fixture::incident();
+        let class = &mut fixture.result.timeline.classes[1];
+        class.failures[500] = 2;
+        class.answers[AnswerKind::Throttled as usize][600] = 3;
+        assert_eq!(range(&fixture).beyond(&fixture.result.timeline), (2, 3));
+    }
+
+    #[test]
+    fn a_run_without_a_fault_is_shown_from_its_first_to_its_last_request() {
+        // The only job arrives in second 5; its last request is answered in second 15.
+        let shown = range(&odd::tiny());
+        assert_eq!((shown.from, shown.to), (5.0, 16.0));
+    }
+
+    #[test]
+    fn an_empty_run_is_shown_whole() {
+        assert_eq!(range(&odd::nothing()), Range { from: 0.0, to: 600.0, cut: None });
+    }
 }

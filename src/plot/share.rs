@@ -29,10 +29,13 @@ fn panel(view: &View<'_>, class: usize) -> Option<Panel> {
         if arrived == 0 { f64::NAN } else { hit as f64 / arrived as f64 }
     });
     let band = band(view, class);
-    let most = share.most(view.axis).max(band.as_ref().map_or(0.0, |(_, high)| high.most(view.axis)));
-    if most <= 0.0 {
+    let most = share.most(view.axis);
+    let widest = band.as_ref().map_or(0.0, |(_, high)| high.most(view.axis));
+    if most.max(widest) <= 0.0 {
         return None;
     }
+    // Head room for the name of the highest bin.
+    let reach = (1.2 * most).max(1.1 * widest).min(1.0);
     let mut how = vec![format!("share of those that arrived in each {}", number::each(share.width))];
     if let (Some(_), Some(seeds)) = (&band, view.facts.seeds()) {
         how.push(format!("grey: 5 – 95\u{a0}% of {} seeds", number::count(seeds as f64)));
@@ -42,8 +45,7 @@ fn panel(view: &View<'_>, class: usize) -> Option<Panel> {
         how,
         height: 118.0,
         above: 0.0,
-        // Head room for the name of the highest bin.
-        scale: Scale::of_shares((1.2 * most).min(1.0)),
+        scale: Scale::of_shares(reach),
         unit: Unit::Percent,
         note: note(view, class),
         body: Body::Share(Share { share, band }),
@@ -87,7 +89,7 @@ impl Share {
         let skyline = ground.under(&high);
         let text = format!("at most {}", number::share(worst));
         let stretch = (view.axis.x(from), view.axis.x(to));
-        Label::bold(text, view.theme.throttled.text, view.form).above(sheet, &skyline, &ground.frame, stretch);
+        Label::bold(text, view.theme.throttled.text, view.form).pointing(sheet, &skyline, &ground.frame, stretch);
     }
 }
 

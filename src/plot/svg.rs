@@ -1,5 +1,5 @@
 //! An SVG from plotters names its font and nothing more. This file puts it into a frame of our own: the fonts inside,
-//! title and description for those who do not see it, and a view box that halves the canvas of [`sheet`](super::sheet).
+//! title and description for those who do not see it, and a view box that halves the canvas of the sheet.
 
 use plotters::prelude::SVGBackend;
 use plotters::style::RGBColor;

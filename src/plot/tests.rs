@@ -3,27 +3,43 @@
 
 use super::fixture::{self, Fixture};
 use super::sheet::{Frame, Mark};
-use super::{Form, Picture, Setting, Theme, Words, timeline};
+use super::{Form, Picture, Setting, Theme, Words, odd, timeline};
 
 fn draw(fixture: &Fixture, theme: &Theme, form: &Form) -> Picture {
-    let words = Words {
+    let long = fixture.scenario.name.len() > 100;
+    let words = if long { long_words() } else { short_words() };
+    timeline(&fixture.result, &fixture.scenario, theme, &words, form)
+}
+
+fn long_words() -> Words {
+    Words {
+        title: "A sentence that goes on and on about everything that was found in this run and in all others "
+            .repeat(3),
+        command:
+            "retrycast run scenarios/report_storm.toml --variant before --set clients.batch.layers.sdk.max_retries=0 "
+                .repeat(3),
+    }
+}
+
+fn short_words() -> Words {
+    Words {
         title: "Three stacked retry layers turned 420 requests into 3,920; the recovery burst gave 23\u{a0}% of live turns a 429".to_string(),
         command: "retrycast run scenarios/report_storm.toml --variant before --seed 1".to_string(),
-    };
-    timeline(&fixture.result, &fixture.scenario, theme, &words, form)
+    }
 }
 
 fn fixtures() -> Vec<(&'static str, Fixture)> {
     vec![
         ("incident", fixture::incident()),
         ("replicates", fixture::replicates()),
-        ("three-queues", fixture::three_queues()),
-        ("ten-seconds", fixture::ten_seconds()),
-        ("three-days", fixture::three_days()),
-        ("nothing", fixture::nothing()),
-        ("huge", fixture::huge()),
-        ("tiny", fixture::tiny()),
-        ("five-classes", fixture::five_classes()),
+        ("three-queues", odd::three_queues()),
+        ("ten-seconds", odd::ten_seconds()),
+        ("three-days", odd::three_days()),
+        ("nothing", odd::nothing()),
+        ("huge", odd::huge()),
+        ("tiny", odd::tiny()),
+        ("five-classes", odd::five_classes()),
+        ("long-names", odd::long_names()),
     ]
 }
 
@@ -41,11 +57,12 @@ fn show(name: &str, picture: &Picture) {
 }
 
 #[test]
-fn pictures_can_be_looked_at() {
+fn both_themes_lay_out_alike() {
     for (name, fixture) in fixtures() {
-        show(name, &draw(&fixture, &Theme::LIGHT, &Form::WIDE));
-        show(&format!("{name}-dark"), &draw(&fixture, &Theme::DARK, &Form::WIDE));
-        show(&format!("{name}-narrow"), &draw(&fixture, &Theme::LIGHT, &Form::narrow(390)));
+        let [light, dark] = [Theme::LIGHT, Theme::DARK].map(|theme| draw(&fixture, &theme, &Form::WIDE));
+        assert_eq!((light.height, light.marks.len()), (dark.height, dark.marks.len()), "{name}");
+        show(name, &light);
+        show(&format!("{name}-dark"), &dark);
     }
 }
 
@@ -54,6 +71,7 @@ fn text_never_leaves_the_canvas_and_never_touches_other_text() {
     for (name, fixture) in fixtures() {
         for form in [Form::WIDE, Form::narrow(360), Form::narrow(600)] {
             let picture = draw(&fixture, &Theme::LIGHT, &form);
+            show(&format!("{name}-{}", form.width), &picture);
             let page =
                 Frame { left: 0.0, top: 0.0, right: f64::from(picture.width), bottom: f64::from(picture.height) };
             let frames: Vec<Frame> = picture.marks.iter().filter_map(Mark::text_frame).collect();
@@ -90,7 +108,7 @@ fn the_same_run_gives_the_same_bytes_without_any_nan() {
 
 #[test]
 fn a_png_has_the_size_of_its_picture() {
-    let picture = draw(&fixture::tiny(), &Theme::DARK, &Form::WIDE);
+    let picture = draw(&odd::tiny(), &Theme::DARK, &Form::WIDE);
     for zoom in [0.5f32, 1.0] {
         let pixels = tiny_skia::Pixmap::decode_png(&picture.png(zoom).unwrap()).unwrap();
         let expected = [picture.width, picture.height].map(|side| (side as f32 * zoom).round() as u32);
@@ -104,11 +122,11 @@ fn a_png_has_the_size_of_its_picture() {
 
 #[test]
 fn panels_without_anything_to_show_are_left_out_and_named_in_the_foot() {
-    let text = said(&draw(&fixture::three_queues(), &Theme::LIGHT, &Form::WIDE));
+    let text = said(&draw(&odd::three_queues(), &Theme::LIGHT, &Form::WIDE));
     assert!(!text.contains("limit left") && !text.contains("turns that met"));
     for reason in ["no live turns", "the provider has no limit", "no job had to wait and none failed"] {
         assert!(text.contains(reason), "{reason}");
     }
-    let nothing = said(&draw(&fixture::nothing(), &Theme::LIGHT, &Form::WIDE));
+    let nothing = said(&draw(&odd::nothing(), &Theme::LIGHT, &Form::WIDE));
     assert!(nothing.contains("there is nothing to show"));
 }

@@ -229,6 +229,7 @@ mod tests {
             }
             for ground in [theme.idle, theme.band, theme.room] {
                 assert!(contrast(theme.ink, ground) >= 4.5);
+                assert!(contrast(theme.throttled.text, ground) >= 4.5);
             }
         }
     }

@@ -22,7 +22,7 @@ pub(super) fn panels(view: &View<'_>) -> Vec<Panel> {
 
 fn panel(view: &View<'_>, class: usize) -> Option<Panel> {
     let series = &view.facts.result.timeline.classes[class];
-    let group = view.axis.group(view.bin(), 9.0);
+    let group = view.axis.group(view.bin(), 10.0);
     let busy: Vec<Bins> = series
         .workers
         .iter()

@@ -14,23 +14,39 @@ pub trait Draws {
     fn unit(&mut self) -> f64;
 }
 
-/// A stream that is made when the first number is drawn.
-#[derive(Debug)]
-pub struct LazyStream<F> {
-    make: F,
-    stream: Option<Stream>,
-}
-
-impl<F: Fn() -> Stream> LazyStream<F> {
-    /// A stream that `make` will make.
-    pub const fn new(make: F) -> Self {
-        LazyStream { make, stream: None }
+impl Draws for Stream {
+    fn unit(&mut self) -> f64 {
+        self.next_unit()
     }
 }
 
-impl<F: Fn() -> Stream> Draws for LazyStream<F> {
+/// Draws whose source is made when the first number is asked for.
+#[derive(Debug)]
+pub struct LazyDraws<F, D> {
+    make: F,
+    source: Option<D>,
+}
+
+impl<D: Draws, F: Fn() -> D> LazyDraws<F, D> {
+    /// Draws from what `make` will make.
+    pub const fn new(make: F) -> Self {
+        LazyDraws { make, source: None }
+    }
+}
+
+impl<D: Draws, F: Fn() -> D> Draws for LazyDraws<F, D> {
     fn unit(&mut self) -> f64 {
-        self.stream.get_or_insert_with(&self.make).next_unit()
+        self.source.get_or_insert_with(&self.make).unit()
+    }
+}
+
+/// Always the same number: an end of a range.
+#[derive(Clone, Copy, Debug)]
+pub struct Always(pub f64);
+
+impl Draws for Always {
+    fn unit(&mut self) -> f64 {
+        self.0
     }
 }
 
@@ -166,15 +182,6 @@ impl Backoff {
     }
 }
 
-/// Always the same number: an end of a range.
-struct Always(f64);
-
-impl Draws for Always {
-    fn unit(&mut self) -> f64 {
-        self.0
-    }
-}
-
 /// `initial · factorⁿ⁻¹` capped, by repeated multiplication: the platform's `powi` is not the same everywhere.
 fn exponential(initial: SimDuration, factor: f64, cap: SimDuration, n: u32) -> SimDuration {
     let mut wait = initial;
@@ -216,9 +223,9 @@ impl Jitter {
             }
             Jitter::Full => wait.scaled(draws.unit()),
             Jitter::FullWhole => {
-                let choices = wait.as_nanos() / NANOS_PER_SEC + 1;
-                // A unit below 1 keeps the product below the number of choices.
-                SimDuration::from_secs((draws.unit() * choices as f64) as u64)
+                // Below 1 times the number of choices; the end of a range is 1 itself.
+                let last = wait.as_nanos() / NANOS_PER_SEC;
+                SimDuration::from_secs(((draws.unit() * (last + 1) as f64) as u64).min(last))
             }
             Jitter::Equal => wait.scaled(0.5 + 0.5 * draws.unit()),
             Jitter::Subtract(share) => wait.scaled(1.0 - share * draws.unit()),
@@ -291,7 +298,7 @@ mod tests {
     fn subtractive_jitter_never_lengthens_a_wait() {
         let wait = SimDuration::from_secs(4);
         for n in 0..10_000 {
-            let mut draws = LazyStream::new(|| Seed(3).key().with(n).stream());
+            let mut draws = LazyDraws::new(|| Seed(3).key().with(n).stream());
             let got = Jitter::Subtract(0.25).apply(wait, &mut draws);
             assert!(got > SimDuration::from_secs(3) && got <= wait, "{got}");
         }
@@ -301,7 +308,7 @@ mod tests {
     fn whole_second_jitter_reaches_both_ends() {
         // Celery 5.7: full jitter over the whole seconds 0 to 4.
         let draw = |n| {
-            let mut draws = LazyStream::new(|| Seed(3).key().with(n).stream());
+            let mut draws = LazyDraws::new(|| Seed(3).key().with(n).stream());
             Jitter::FullWhole.apply(SimDuration::from_secs(4), &mut draws).as_nanos() / NANOS_PER_SEC
         };
         let mut seen: Vec<u64> = (0..200).map(draw).collect();
@@ -329,7 +336,7 @@ mod tests {
         let backoff = Backoff::Decorrelated { initial: SimDuration::from_millis(5), cap: SimDuration::from_secs(2) };
         let mut previous = SimDuration::ZERO;
         for n in 1..2_000 {
-            let mut draws = LazyStream::new(|| Seed(1).key().with(u64::from(n)).stream());
+            let mut draws = LazyDraws::new(|| Seed(1).key().with(u64::from(n)).stream());
             previous = backoff.wait(n, previous, &mut draws);
             assert!(previous >= SimDuration::from_millis(5) && previous <= SimDuration::from_secs(2));
         }

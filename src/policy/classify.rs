@@ -34,6 +34,12 @@ impl StatusSet {
         self.with_range(status, status)
     }
 
+    /// All of both sets.
+    #[must_use]
+    pub fn and(self, other: StatusSet) -> Self {
+        StatusSet(std::array::from_fn(|word| self.0[word] | other.0[word]))
+    }
+
     /// Whether the status is in the set.
     pub const fn contains(&self, status: u16) -> bool {
         status <= MAX_STATUS && self.0[(status / 64) as usize] >> (status % 64) & 1 == 1
@@ -52,18 +58,16 @@ pub struct OutcomeSet(u16);
 impl OutcomeSet {
     /// No outcome.
     pub const EMPTY: OutcomeSet = OutcomeSet(0);
-    /// Every timeout: connecting, waiting for a connection of the pool, waiting for the answer, a silent stream.
-    pub const TIMEOUTS: OutcomeSet = OutcomeSet::EMPTY
-        .with(Outcome::TimedOut)
-        .with(Outcome::ConnectTimedOut)
-        .with(Outcome::PoolTimedOut)
-        .with(Outcome::Silent);
+    /// Every timeout before an answer begins: connecting, waiting for a connection of the pool, waiting for the answer.
+    pub const TIMEOUTS: OutcomeSet =
+        OutcomeSet::EMPTY.with(Outcome::TimedOut).with(Outcome::ConnectTimedOut).with(Outcome::PoolTimedOut);
     /// Every failed connection: refused, dropped, cut short.
     pub const CONNECTION: OutcomeSet =
         OutcomeSet::EMPTY.with(Outcome::Unreachable).with(Outcome::Dropped).with(Outcome::CutShort);
     /// Every failure without a status.
     pub const FAILURES: OutcomeSet = OutcomeSet::TIMEOUTS
         .and(OutcomeSet::CONNECTION)
+        .with(Outcome::Silent)
         .with(Outcome::StreamFailed)
         .with(Outcome::StreamBroken)
         .with(Outcome::ShortCircuited)

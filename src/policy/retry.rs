@@ -3,11 +3,10 @@
 //! that holds the worker, or a way back through the queue).
 
 use super::answer::{Answer, Hint};
-use super::backoff::{Backoff, Jitter, LazyStream};
+use super::backoff::{Backoff, Draws, Jitter, LazyDraws};
 use super::classify::Classification;
 use super::hint::{HintRule, HintedWait};
 use super::retry_budget::RetryBudget;
-use crate::random::Stream;
 use crate::units::{SimDuration, SimTime};
 
 /// The settings of one retry layer.
@@ -157,12 +156,12 @@ impl RetryPolicy {
 
     /// What to do at `now` after the attempt that ended with `answer`. A retry is entered into `state`. `pay` asks
     /// the layer's budget: with what is wanted, it says what it costs, or that it is not allowed.
-    pub fn decide(
+    pub fn decide<D: Draws>(
         &self,
         state: &mut LayerState,
         answer: &Answer,
         now: SimTime,
-        stream: impl Fn() -> Stream,
+        draws: impl Fn() -> D,
         pay: impl FnOnce(bool) -> Option<u32>,
     ) -> Decision {
         if !self.retry_on.repeats(answer) {
@@ -174,7 +173,7 @@ impl RetryPolicy {
         if spent_kind || spent_attempts && !self.stops_at_both {
             return self.last_failure(pay, GiveUp::Exhausted);
         }
-        let Some(mut wait) = self.next_wait(state, answer, stream) else {
+        let Some(mut wait) = self.next_wait(state, answer, draws) else {
             let broken = answer.hint == Hint::Fatal;
             return self.last_failure(pay, if broken { GiveUp::HintBroken } else { GiveUp::HintTooLong });
         };
@@ -219,8 +218,8 @@ impl RetryPolicy {
     }
 
     /// The wait before the next attempt; `None` where the hint forbids one.
-    fn next_wait(&self, state: &LayerState, answer: &Answer, stream: impl Fn() -> Stream) -> Option<SimDuration> {
-        let mut draws = LazyStream::new(stream);
+    fn next_wait<D: Draws>(&self, state: &LayerState, answer: &Answer, draws: impl Fn() -> D) -> Option<SimDuration> {
+        let mut draws = LazyDraws::new(draws);
         let clamp = |wait: SimDuration| self.wait_cap.map_or(wait, |cap| wait.min(cap));
         let hinted = self.hint.read(answer.hint);
         if let HintedWait::Exactly { wait, jittered } = hinted {

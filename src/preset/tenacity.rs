@@ -36,7 +36,9 @@ fn stop(spoken: &Spoken<'_>) -> Option<Value> {
     let chosen = reader.only(&["after_attempt"]);
     reader.finish();
     let (_, attempts) = chosen?;
-    // Checked here, so that a fault speaks of attempts at this place; the general key would say the same.
+    if attempts.node.value == Value::Integer(0) {
+        return attempts.must("be at least 1", "1 means no retry; the first try counts");
+    }
     let number = attempts.whole(1..=1_000_000)?;
     Some(Value::Integer(i64::try_from(number).ok()?))
 }

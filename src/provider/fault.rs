@@ -5,6 +5,7 @@
 //! although they send it at different times.
 
 use super::profile::Profile;
+use crate::policy::answer::{Answer, Code, Outcome};
 use crate::random::Distribution;
 use crate::units::{SimDuration, SimTime};
 
@@ -42,14 +43,89 @@ pub enum Respond {
         hint: Option<SimDuration>,
         /// The word on retrying it carries.
         should_retry: Option<bool>,
+        /// The code in the error's body.
+        code: Option<String>,
+    },
+    /// A stream begins with status 200 and does not come to its end.
+    Stream {
+        /// How it ends instead.
+        how: StreamFault,
+        /// Seconds until the client notices.
+        after: Distribution,
+    },
+    /// The connection is closed in the middle of an answer that is no stream.
+    Cut {
+        /// Seconds until it is.
+        after: Distribution,
     },
     /// The connection is closed without an answer.
     Drop {
         /// Seconds until it is.
         after: Distribution,
     },
+    /// The connection is refused.
+    Unreachable {
+        /// Seconds until it is.
+        after: Distribution,
+    },
     /// Nothing ever comes back.
     Hang,
+}
+
+impl Respond {
+    /// What the client sees in the end; `None` where nothing ever comes back.
+    pub fn answer(&self) -> Option<Answer> {
+        let outcome = match self {
+            Respond::Status { status, hint, should_retry, code, .. } => {
+                let code = code.as_deref().map_or(Code::NONE, Code::named);
+                return Some(Answer { should_retry: *should_retry, code, ..Answer::refused(*status).with_hint(*hint) });
+            }
+            Respond::Stream { how, .. } => how.outcome(),
+            Respond::Cut { .. } => Outcome::CutShort,
+            Respond::Drop { .. } => Outcome::Dropped,
+            Respond::Unreachable { .. } => Outcome::Unreachable,
+            Respond::Hang => return None,
+        };
+        Some(Answer::failed(outcome))
+    }
+
+    /// Seconds until the client sees it; `None` where it never does.
+    pub const fn after(&self) -> Option<&Distribution> {
+        match self {
+            Respond::Status { after, .. }
+            | Respond::Stream { after, .. }
+            | Respond::Cut { after }
+            | Respond::Drop { after }
+            | Respond::Unreachable { after } => Some(after),
+            Respond::Hang => None,
+        }
+    }
+}
+
+/// How a stream ends that does not come to its end. Its status was 200: who looks at statuses alone sees no failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamFault {
+    /// An error instead of its first token.
+    Failed,
+    /// An error, or a closed connection, after some output.
+    Broken,
+    /// Nothing more comes, and the client's idle timeout ends it.
+    Silent,
+}
+
+impl StreamFault {
+    /// All of them, each with its word in scenario files.
+    pub const ALL: [(StreamFault, &'static str); 3] =
+        [(StreamFault::Failed, "failed"), (StreamFault::Broken, "broken"), (StreamFault::Silent, "silent")];
+
+    /// What the client sees.
+    pub const fn outcome(self) -> Outcome {
+        match self {
+            StreamFault::Failed => Outcome::StreamFailed,
+            StreamFault::Broken => Outcome::StreamBroken,
+            StreamFault::Silent => Outcome::Silent,
+        }
+    }
 }
 
 /// One kind of fault.
@@ -63,4 +139,39 @@ pub struct Fault {
     pub probability: Vec<Profile>,
     /// What a struck request gets.
     pub respond: Respond,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_answer_but_silence_comes_back_after_a_while() {
+        let after = || Distribution::constant(1.5);
+        let status = Respond::Status {
+            status: 429,
+            after: after(),
+            hint: Some(SimDuration::from_secs(7)),
+            should_retry: Some(false),
+            code: Some("spent".to_owned()),
+        };
+        let refused = Answer {
+            should_retry: Some(false),
+            code: Code::named("spent"),
+            ..Answer::refused(429).with_hint(Some(SimDuration::from_secs(7)))
+        };
+        let failed = |outcome| Some(Answer::failed(outcome));
+        for (respond, answer) in [
+            (status, Some(refused)),
+            (Respond::Stream { how: StreamFault::Failed, after: after() }, failed(Outcome::StreamFailed)),
+            (Respond::Stream { how: StreamFault::Broken, after: after() }, failed(Outcome::StreamBroken)),
+            (Respond::Stream { how: StreamFault::Silent, after: after() }, failed(Outcome::Silent)),
+            (Respond::Cut { after: after() }, failed(Outcome::CutShort)),
+            (Respond::Drop { after: after() }, failed(Outcome::Dropped)),
+            (Respond::Unreachable { after: after() }, failed(Outcome::Unreachable)),
+            (Respond::Hang, None),
+        ] {
+            assert_eq!((respond.answer(), respond.after().is_some()), (answer, answer.is_some()), "{respond:?}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 //! A request is charged in full when it is admitted; a refused request costs nothing. The hint says when the request
 //! would fit, as real providers say it: rounded up to a whole second, and never shorter than some minimum.
 
+use crate::policy::answer::{Answer, Code};
 use crate::policy::pacer::Counts;
 use crate::policy::token_bucket::TokenBucket;
 use crate::random::Distribution;
@@ -39,6 +40,15 @@ pub struct Limit {
     pub refusal_latency: Distribution,
     /// The hint of a refusal; `None` for none.
     pub hint: Option<HintForm>,
+    /// The code in the body of a refusal.
+    pub code: Option<String>,
+}
+
+impl Limit {
+    /// Its refusal, without the hint.
+    pub fn refusal(&self) -> Answer {
+        Answer { code: self.code.as_deref().map_or(Code::NONE, Code::named), ..Answer::refused(self.status) }
+    }
 }
 
 #[cfg(test)]

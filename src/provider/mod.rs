@@ -11,7 +11,7 @@ pub mod receive;
 use crate::random::Distribution;
 use crate::units::SimDuration;
 
-pub use fault::{Fault, Respond, Window};
+pub use fault::{Fault, Respond, StreamFault, Window};
 pub use limit::{HintForm, Limit};
 pub use profile::Profile;
 pub use receive::{AnsweredBy, ProviderState, Verdict};

@@ -1,8 +1,9 @@
 //! The provider at work: what it answers to a request, and when. It borrows nothing of the engine, so a real clock can
 //! drive it as well as a simulated one.
 
-use super::fault::{Fault, Respond};
+use super::fault::Fault;
 use super::limit::Limit;
+use super::profile::Piece;
 use super::{Provider, Request};
 use crate::policy::answer::Answer;
 use crate::policy::token_bucket::TokenBucketState;
@@ -46,11 +47,18 @@ pub struct ProviderState<'a> {
     levels: Vec<TokenBucketState>,
     /// For each fault the name's key word, so that its draws do not depend on its place in the file.
     fault_words: Vec<u64>,
+    /// For each fault and class the piece of its probability that was last looked at. Time hardly moves between two
+    /// requests; to look each of them up in the profile took a tenth of the event loop's time.
+    chances: Vec<Vec<Piece>>,
     limit_words: Vec<u64>,
+    /// What each fault answers; `None` where nothing ever comes back.
+    fault_answers: Vec<Option<Answer>>,
+    /// How each limit refuses, without its hint.
+    refusals: Vec<Answer>,
 }
 
 /// Purposes of a request's draws, beyond those named after faults and limits.
-const FAULT_LATENCY: u64 = 0x6c61_7465_6e63_79;
+const FAULT_LATENCY: u64 = 0x006c_6174_656e_6379;
 
 impl<'a> ProviderState<'a> {
     /// A provider with full limits.
@@ -58,15 +66,18 @@ impl<'a> ProviderState<'a> {
         ProviderState {
             settings,
             levels: settings.limits.iter().map(|limit| limit.bucket.full(SimTime::ZERO)).collect(),
+            chances: settings.faults.iter().map(first_pieces).collect(),
             fault_words: settings.faults.iter().map(|fault| Key::word(&fault.name)).collect(),
             limit_words: settings.limits.iter().map(|limit| Key::word(&limit.name)).collect(),
+            fault_answers: settings.faults.iter().map(|fault| fault.respond.answer()).collect(),
+            refusals: settings.limits.iter().map(Limit::refusal).collect(),
         }
     }
 
     /// What becomes of a request that arrives at `now`; `service` is asked how long it takes to serve, if it is.
     pub fn receive(&mut self, now: SimTime, request: &Request, service: impl FnOnce() -> SimDuration) -> Verdict {
         for (index, fault) in self.settings.faults.iter().enumerate() {
-            if self.strikes(index, fault, now, request) {
+            if self.strikes(index, now, request) {
                 return self.fault_verdict(index, fault, now, request);
             }
         }
@@ -74,7 +85,7 @@ impl<'a> ProviderState<'a> {
             let limit = &self.settings.limits[index];
             let mut draws = request.key.with(self.limit_words[index]).stream();
             let at = now + SimDuration::from_secs_f64(limit.refusal_latency.sample(&mut draws));
-            let answer = Answer::refused(limit.status).with_hint(limit.hint.map(|form| form.hint(shortfall)));
+            let answer = self.refusals[index].with_hint(limit.hint.map(|form| form.hint(shortfall)));
             return Verdict::Answered { at, answer, by: AnsweredBy::Limit(index) };
         }
         for (limit, level) in self.settings.limits.iter().zip(&mut self.levels) {
@@ -88,23 +99,25 @@ impl<'a> ProviderState<'a> {
         &self.levels
     }
 
-    fn strikes(&self, index: usize, fault: &Fault, now: SimTime, request: &Request) -> bool {
-        if fault.window.is_some_and(|window| !window.contains(now)) {
+    #[inline]
+    fn strikes(&mut self, fault: usize, now: SimTime, request: &Request) -> bool {
+        let settings = &self.settings.faults[fault];
+        if settings.window.is_some_and(|window| !window.contains(now)) {
             return false;
         }
-        let probability = fault.probability[request.class as usize].at(now);
-        probability > 0.0 && request.key.with(self.fault_words[index]).unit() < probability
+        let piece = &mut self.chances[fault][request.class as usize];
+        if !piece.span.contains(now) {
+            *piece = settings.probability[request.class as usize].piece(now);
+        }
+        let probability = piece.at(now);
+        probability > 0.0 && request.key.with(self.fault_words[fault]).unit() < probability
     }
 
     fn fault_verdict(&self, index: usize, fault: &Fault, now: SimTime, request: &Request) -> Verdict {
-        let mut draws = request.key.with(self.fault_words[index]).with(FAULT_LATENCY).stream();
-        let (answer, after) = match &fault.respond {
-            Respond::Status { status, after, hint, should_retry } => {
-                (Answer { should_retry: *should_retry, ..Answer::refused(*status).with_hint(*hint) }, after)
-            }
-            Respond::Drop { after } => (Answer::DROPPED, after),
-            Respond::Hang => return Verdict::Never { by: AnsweredBy::Fault(index) },
+        let (Some(answer), Some(after)) = (self.fault_answers[index], fault.respond.after()) else {
+            return Verdict::Never { by: AnsweredBy::Fault(index) };
         };
+        let mut draws = request.key.with(self.fault_words[index]).with(FAULT_LATENCY).stream();
         let at = now + SimDuration::from_secs_f64(after.sample(&mut draws));
         Verdict::Answered { at, answer, by: AnsweredBy::Fault(index) }
     }
@@ -120,6 +133,10 @@ impl<'a> ProviderState<'a> {
         }
         longest
     }
+}
+
+fn first_pieces(fault: &Fault) -> Vec<Piece> {
+    fault.probability.iter().map(|profile| profile.piece(SimTime::ZERO)).collect()
 }
 
 fn cost(limit: &Limit, request: &Request) -> u64 {

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::trace;
-use crate::document::{Field, Reader, Value};
+use crate::document::{Field, Reader};
 use crate::provider::Window;
 use crate::traffic::{ArrivalProcess, RatePiece};
 use crate::units::parse::FASTEST;
@@ -16,7 +16,7 @@ const MOST_INSTANTS: usize = 1_000_000;
 
 /// Reads the arrivals of a class.
 pub(super) fn arrivals(field: &Field<'_>, context: &Context<'_>) -> Option<Vec<ArrivalProcess>> {
-    if !matches!(field.node.value, Value::Array(_)) {
+    if field.node.as_array().is_none() {
         return Some(vec![process(field, context)?]);
     }
     let items = field.list("arrival processes", MOST)?;
@@ -50,7 +50,7 @@ fn window(reader: &Reader<'_>, context: &Context<'_>) -> Option<Window> {
     let from_field = reader.get("from");
     let until_field = reader.get("until");
     let from = from_field.as_ref().map_or(Some(SimTime::ZERO), Field::instant);
-    let until = until_field.as_ref().map_or(Some(context.horizon), Field::instant);
+    let until = until_field.as_ref().map_or(Some(context.end()), Field::instant);
     let window = Window { from: from?, to: until? };
     match (from_field, until_field) {
         (_, Some(field)) if window.to < window.from => {
@@ -59,8 +59,8 @@ fn window(reader: &Reader<'_>, context: &Context<'_>) -> Option<Window> {
         (_, Some(field)) if window.to == window.from => {
             field.wrong("is empty: it ends when it begins", "write an `until` that is later than `from`")
         }
-        (Some(field), _) if window.from >= context.horizon => {
-            let horizon = context.horizon - SimTime::ZERO;
+        (Some(field), _) if window.from >= context.end() => {
+            let horizon = context.end() - SimTime::ZERO;
             field
                 .wrong(format!("begins when the run is over, at {horizon}"), "begin earlier, or lengthen the `horizon`")
         }
@@ -102,9 +102,10 @@ fn pieces(points: &[(SimTime, f64)], window: Window) -> Vec<RatePiece> {
 }
 
 fn poisson(field: &Field<'_>, window: Option<Window>) -> Option<ArrivalProcess> {
-    let points = match &field.node.value {
-        Value::Array(_) => points(field, r#"a time and a rate, such as ["10m", "13.1/min"]"#, Field::rate),
-        _ => field.rate().map(|rate| vec![(SimTime::ZERO, rate)]),
+    let points = if field.node.as_array().is_some() {
+        points(field, r#"a time and a rate, such as ["10m", "13.1/min"]"#, Field::rate)
+    } else {
+        field.rate().map(|rate| vec![(SimTime::ZERO, rate)])
     };
     let (points, window) = (points?, window?);
     Some(ArrivalProcess::Poisson { pieces: pieces(&points, window), window })

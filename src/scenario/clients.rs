@@ -2,10 +2,13 @@
 //! is silent the position does, so that the common stack needs no word about it.
 
 use super::context::{Context, each};
-use super::element::{Body, Draft, Layer, element};
+use super::element::{Body, Draft, element};
+use super::endless;
+use super::layer::Layer;
 use crate::document::{Fault, Field, Place};
+use crate::policy::header::HintGrammar;
 use crate::policy::stack::{Place as QueuePlace, Requeue, Resume};
-use crate::policy::{Client, Element, Jitter, Kind, Role};
+use crate::policy::{Client, Element, Kind, Role};
 
 /// The most elements of one client.
 const MOST_ELEMENTS: usize = 32;
@@ -17,33 +20,40 @@ const MOST_PRODUCT: u64 = 1_000_000_000;
 pub(super) struct ReadClient {
     /// The settings.
     pub(super) client: Client,
+    /// Whether something about it is wrong, so that what it lacks may have been meant.
+    pub(super) doubtful: bool,
     /// For each layer that never stops and never waits but for a total budget, its index and its place.
     pub(super) spinning: Vec<(usize, Place)>,
 }
 
 /// Reads all clients.
-pub(super) fn clients(field: Option<&Field<'_>>, context: &Context<'_>) -> Option<Vec<ReadClient>> {
-    let reader = field?.table("clients")?;
+pub(super) fn clients(field: Option<&Field<'_>>, context: &Context<'_>) -> Vec<Option<ReadClient>> {
+    let Some(reader) = field.and_then(|field| field.table("clients")) else { return vec![None] };
     let clients = each(&reader, 64, "clients", |name, field| client(name, field, context));
     reader.finish();
     clients
 }
 
 fn client(name: &str, field: &Field<'_>, context: &Context<'_>) -> Option<ReadClient> {
+    let before = context.faults.len();
     let reader = field.table("layers")?;
     let for_tests = reader.or("for_tests", false, Field::truth);
     let layers = reader.need("layers", "write `layers = []` for a client that never retries");
     let drafts = layers.and_then(|layers| drafts(&layers, context));
     reader.finish();
     let (for_tests, drafts) = (for_tests?, drafts?);
-    let stack = stack(drafts, context)?;
+    let stack = stack(drafts, context);
     let client = Client::new(name.to_owned(), for_tests, stack.elements)?;
-    Some(ReadClient { client, spinning: stack.spinning })
+    let client = match stack.grammar {
+        Some(grammar) => client.with_grammar(grammar),
+        None => client,
+    };
+    Some(ReadClient { client, doubtful: context.faults.len() > before, spinning: stack.spinning })
 }
 
 /// The elements that are not switched off.
 fn drafts(layers: &Field<'_>, context: &Context<'_>) -> Option<Vec<Draft>> {
-    if matches!(&layers.node.value, crate::document::Value::Array(items) if items.is_empty()) {
+    if layers.node.as_array().is_some_and(<[_]>::is_empty) {
         return Some(Vec::new());
     }
     let items = layers.list("layers", MOST_ELEMENTS)?;
@@ -66,12 +76,13 @@ fn unique<'d>(drafts: impl Iterator<Item = &'d Draft>, context: &Context<'_>) {
 
 struct Stack {
     elements: Vec<Element>,
+    /// How the innermost layer that says so reads hints.
+    grammar: Option<HintGrammar>,
     spinning: Vec<(usize, Place)>,
 }
 
-fn stack(drafts: Vec<Draft>, context: &Context<'_>) -> Option<Stack> {
+fn stack(drafts: Vec<Draft>, context: &Context<'_>) -> Stack {
     let kinds = kinds(&drafts);
-    let before = context.faults.len();
     check_order(&drafts, &kinds, context);
     let mut spinning = Vec::new();
     for (i, (draft, kind)) in drafts.iter().zip(&kinds).enumerate() {
@@ -81,11 +92,12 @@ fn stack(drafts: Vec<Draft>, context: &Context<'_>) -> Option<Stack> {
         }
     }
     check_product(&drafts, context);
-    if context.faults.len() > before {
-        return None;
-    }
+    let grammar = drafts.iter().find_map(|draft| match &draft.body {
+        Body::Retry(layer) => layer.grammar.clone(),
+        Body::Guard(_) => None,
+    });
     let elements = drafts.into_iter().zip(kinds).map(|(draft, kind)| compose(draft, kind)).collect();
-    Some(Stack { elements, spinning })
+    Stack { elements, grammar, spinning }
 }
 
 /// The kind of every element: what it says, else what its preset says, else by its position.
@@ -143,7 +155,7 @@ fn check_kind(layer: &Layer, kind: Kind, context: &Context<'_>) {
 /// A layer without end and without wait would retry for ever at one instant. With a total budget it ends where answers
 /// take time; the place is returned so that this can be checked.
 fn check_end(layer: &Layer, place: Place, context: &Context<'_>) -> Option<Place> {
-    if layer.policy.max_attempts.is_some() || !never_waits(layer) {
+    if layer.doubtful || context.may_spin || !endless::spins(layer) {
         return None;
     }
     let at = if layer.attempts == Place::TOP { place } else { layer.attempts };
@@ -154,18 +166,12 @@ fn check_end(layer: &Layer, place: Place, context: &Context<'_>) -> Option<Place
     Some(at)
 }
 
-fn never_waits(layer: &Layer) -> bool {
-    // A list repeats its last wait, and a ladder that starts at zero stays there: late retries show the rule.
-    const LATE: u32 = 2_000;
-    let adds = matches!(layer.policy.jitter, Jitter::Add(amount) if !amount.is_zero());
-    !adds && layer.policy.own_wait(LATE).1.is_zero()
-}
-
 fn check_product(drafts: &[Draft], context: &Context<'_>) {
     let mut product = 1_u64;
     for draft in drafts {
         let Body::Retry(layer) = &draft.body else { continue };
-        let Some(attempts) = layer.policy.max_attempts else { return };
+        let counted = !layer.doubtful && !layer.policy.stops_at_both;
+        let Some(attempts) = layer.policy.max_attempts.filter(|_| counted) else { return };
         product = product.saturating_mul(u64::from(attempts));
         if product > MOST_PRODUCT {
             let message = format!("multiplies to more than 10^9 attempts, found {product}");

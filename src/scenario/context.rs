@@ -11,16 +11,25 @@ pub(super) type Read<T> = Option<T>;
 pub(super) struct Context<'a> {
     /// Where faults go.
     pub(super) faults: &'a Faults,
-    /// When the run ends; far away where the file does not say it properly.
-    pub(super) horizon: SimTime,
+    /// When the run ends; `None` where the file does not say it properly.
+    pub(super) horizon: Option<SimTime>,
     /// The names of the guards, in the order of the file.
     pub(super) guards: Vec<&'a str>,
     /// The names of the clients, in the order of the file.
     pub(super) clients: Vec<&'a str>,
     /// The names of the traffic classes, in the order of the file.
     pub(super) classes: Vec<&'a str>,
+    /// Whether a layer that never ends and never waits is let pass: a probe cuts it off.
+    pub(super) may_spin: bool,
     /// Reads a trace that the file names.
     pub(super) trace: &'a dyn Fn(&str) -> Result<String, String>,
+}
+
+impl Context<'_> {
+    /// When the run ends; where that is not known, an instant past all that a file can state.
+    pub(super) fn end(&self) -> SimTime {
+        self.horizon.unwrap_or(SimTime::NEVER)
+    }
 }
 
 /// The index of the name that a value refers to.
@@ -30,19 +39,18 @@ pub(super) fn refer(field: &Field<'_>, names: &[&str], one: &str, many: &str) ->
     index.or_else(|| field.wrong(format!("no {one} has this name"), near::existing(many, names, wanted)))
 }
 
-/// Reads every named thing of a table, all of them even where one is wrong.
+/// Reads every named thing of a table, all of them even where one is wrong; none where there are too many.
 pub(super) fn each<'a, T>(
     reader: &Reader<'a>,
     most: usize,
     what: &str,
     mut read: impl FnMut(&'a str, &Field<'a>) -> Option<T>,
-) -> Option<Vec<T>> {
+) -> Vec<Option<T>> {
     let named = reader.named();
     if named.len() > most {
         let fault = Fault::new(reader.place(), format!("has more than {most} {what}, found {}", named.len()));
         reader.faults().add(fault.hint(format!("describe at most {most}")));
-        return None;
+        return vec![None];
     }
-    let read: Vec<Option<T>> = named.iter().map(|(name, field)| read(name, field)).collect();
-    read.into_iter().collect()
+    named.iter().map(|(name, field)| read(name, field)).collect()
 }

@@ -1,7 +1,8 @@
-//! Lists of failures: HTTP statuses, classes and ranges of them, and the kinds of failure that carry no status.
+//! Which failures are meant: HTTP statuses, classes and ranges of them, the kinds of failure that carry no status, and,
+//! where a layer says what it repeats, the codes of error bodies.
 
-use crate::document::Field;
-use crate::policy::{Outcome, OutcomeSet, StatusSet};
+use crate::document::{Fault, Field, Reader, near};
+use crate::policy::{Classification, Code, Outcome, OutcomeSet, StatusSet};
 
 /// Which failures a list names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,6 +13,12 @@ pub(super) struct Failures {
     pub(super) outcomes: OutcomeSet,
 }
 
+/// The most codes of one list.
+const MOST_CODES: usize = 64;
+
+/// The longest code, in bytes: an error body's word, not its text.
+const LONGEST_CODE: usize = 128;
+
 const REMEDY: &str =
     r#"write statuses from 400 to 599, "4xx", "5xx", "500..599", "timeout", "connection" or "short_circuited""#;
 
@@ -21,10 +28,117 @@ pub(super) fn failures(field: &Field<'_>) -> Option<Failures> {
     let read: Vec<Option<Failures>> = items.iter().map(|item| add(Failures::default(), item)).collect();
     read.into_iter().try_fold(Failures::default(), |all, one| {
         let one = one?;
-        let mut statuses = all.statuses;
-        one.statuses.iter().for_each(|status| statuses = statuses.with(status));
-        Some(Failures { statuses, outcomes: all.outcomes.and(one.outcomes) })
+        Some(Failures { statuses: all.statuses.and(one.statuses), outcomes: all.outcomes.and(one.outcomes) })
     })
+}
+
+/// What is repeated: `"any"`, a list of failures, or a table of them with codes.
+pub(super) fn classification(field: &Field<'_>) -> Option<Classification> {
+    if field.node.as_table().is_some() {
+        return table(field);
+    }
+    match field.node.as_str() {
+        Some("any") => Some(Classification::ANY),
+        Some(_) => field.must(r#"be "any" or a list of failures"#, r#"write "any" or a list such as [429, "5xx"]"#),
+        None => failures(field).map(|named| Classification {
+            statuses: named.statuses,
+            outcomes: named.outcomes,
+            ..Classification::default()
+        }),
+    }
+}
+
+/// What every entry of a list by kinds of failure needs.
+const ON: &str = r#"write the failures that it is for, such as on = [429, "timeout"]"#;
+
+/// Entries that each say `on` which failures they are for and what `read` finds beside it; an empty list has none.
+pub(super) fn by_kind<'a, T>(
+    field: &Field<'a>,
+    what: &str,
+    most: usize,
+    read: impl Fn(&Reader<'a>) -> Option<T>,
+) -> Option<Vec<(Classification, T)>> {
+    if field.is_empty_list() {
+        return Some(Vec::new());
+    }
+    let entry = |item: &Field<'a>| {
+        let reader = item.table("`on` and what happens then")?;
+        let on = reader.need("on", ON).and_then(|field| classification(&field));
+        let then = read(&reader);
+        reader.finish();
+        Some((on?, then?))
+    };
+    let entries: Vec<Option<_>> = field.list(what, most)?.iter().map(entry).collect();
+    entries.into_iter().collect()
+}
+
+fn table(field: &Field<'_>) -> Option<Classification> {
+    const NAMING: [&str; 3] = ["failures", "with_hint", "codes"];
+    let before = field.faults().len();
+    let reader = field.table("failures")?;
+    let any = reader.or("any", false, |field| {
+        if field.truth()? { Some(true) } else { field.must("be true", "leave it out and list the `failures`") }
+    });
+    let named = reader.or("failures", Failures::default(), failures);
+    let with_hint = reader.or("with_hint", StatusSet::EMPTY, |field| only_statuses(field, named));
+    let codes = reader.or("codes", Vec::new(), codes);
+    let never = reader.or("never", Vec::new(), self::codes);
+    for key in NAMING.into_iter().filter(|_| any == Some(true)) {
+        if let Some(field) = reader.get(key) {
+            reader.faults().add(Fault::new(field.key, format!("says `{key}` beside `any`")).hint("keep one of them"));
+        }
+    }
+    let names_some = any == Some(true) || NAMING.iter().any(|key| reader.get(key).is_some());
+    if let (Some(field), Some(codes), Some(never)) = (reader.get("never"), &codes, &never)
+        && let Some(both) = never.iter().find(|code| codes.contains(code))
+    {
+        let message = format!("{} is among `codes` too", crate::units::parse::quoted(both));
+        reader.faults().add(Fault::new(field.place(), message).hint("keep it in one of them"));
+    }
+    reader.finish();
+    if field.faults().len() > before {
+        return None;
+    }
+    if !names_some {
+        return field.wrong("names no failure", "give it `failures`, `with_hint`, `codes`, or any = true");
+    }
+    let all = |codes: Option<Vec<&str>>| Some(codes?.into_iter().map(Code::named).collect::<Vec<_>>());
+    let (named, statuses_with_hint, codes, never) = (named?, with_hint?, all(codes)?, all(never)?);
+    if any? {
+        return Some(Classification { never, ..Classification::ANY });
+    }
+    let Failures { statuses, outcomes } = named;
+    Some(Classification { statuses, statuses_with_hint, outcomes, codes, never, obeys_should_retry: false })
+}
+
+/// A list of statuses that count only with a hint: nothing else carries one, and no status counts in both ways.
+fn only_statuses(field: &Field<'_>, always: Option<Failures>) -> Option<StatusSet> {
+    let Failures { statuses, outcomes } = failures(field)?;
+    if !outcomes.is_empty() {
+        return field.wrong("names failures that carry no hint", "list statuses here, such as [413, 429, 503]");
+    }
+    let always = always.unwrap_or_default().statuses;
+    if let Some(both) = statuses.iter().find(|status| always.contains(*status)) {
+        return field.wrong(format!("{both} is among `failures`, with a hint or without"), "keep it in one of them");
+    }
+    Some(statuses)
+}
+
+fn codes<'a>(field: &Field<'a>) -> Option<Vec<&'a str>> {
+    let items = field.list("codes", MOST_CODES)?;
+    let read: Vec<Option<&str>> = items.iter().map(code).collect();
+    read.into_iter().collect()
+}
+
+/// The code of an error's body.
+pub(super) fn code<'a>(field: &Field<'a>) -> Option<&'a str> {
+    let text = field.text()?;
+    let fits = text.len() <= LONGEST_CODE && text.chars().all(|c| !c.is_control()) && text.trim() == text;
+    if text.is_empty() || !fits {
+        let remedy = r#"write the word of the error's body, such as "enforced_spend_limit_reached""#;
+        return field.must("be the code of an error", remedy);
+    }
+    Some(text)
 }
 
 fn add(mut failures: Failures, item: &Field<'_>) -> Option<Failures> {
@@ -42,7 +156,7 @@ fn add(mut failures: Failures, item: &Field<'_>) -> Option<Failures> {
         }
         range => {
             let Some((low, high)) = bounds(range) else {
-                return item.wrong(format!("names no failure, found {}", item.found()), REMEDY);
+                return item.wrong(format!("names no failure, found {}", item.found()), remedy(range));
             };
             if low > high {
                 return item.wrong("ends below its beginning", format!("write \"{high}..{low}\""));
@@ -51,6 +165,19 @@ fn add(mut failures: Failures, item: &Field<'_>) -> Option<Failures> {
         }
     }
     Some(failures)
+}
+
+/// The words of failures without a status.
+fn words() -> impl Iterator<Item = &'static str> {
+    let single = Outcome::ALL.into_iter().filter(|(outcome, _)| OutcomeSet::FAILURES.contains(*outcome));
+    ["timeout", "connection"].into_iter().chain(single.map(|(_, word)| word))
+}
+
+fn remedy(found: &str) -> String {
+    match near::nearest(found, words()) {
+        Some(best) => format!("{REMEDY}; did you mean `{best}`?"),
+        None => REMEDY.to_owned(),
+    }
 }
 
 /// The failure without a status that has this word.
@@ -73,12 +200,20 @@ mod tests {
     use super::*;
     use crate::document::{Faults, parse};
 
-    fn read(value: &str) -> Result<Failures, String> {
+    fn convert<T: Clone>(value: &str, convert: impl Fn(&Field<'_>) -> Option<T>) -> Result<T, Fault> {
         let faults = Faults::default();
         let root = parse::own(&format!("a = {value}"));
         let entry = root.get("a").unwrap();
-        let read = failures(&Field::new(entry.key, &entry.node, &faults));
-        faults.into_sorted().0.pop().map_or_else(|| Ok(read.unwrap()), |fault| Err(fault.message))
+        let read = convert(&Field::new(entry.key, &entry.node, &faults));
+        faults.into_sorted().0.pop().map_or_else(|| Ok(read.unwrap()), Err)
+    }
+
+    fn read(value: &str) -> Result<Failures, String> {
+        convert(value, failures).map_err(|fault| fault.message)
+    }
+
+    fn classified(value: &str) -> Result<Classification, String> {
+        convert(value, classification).map_err(|fault| fault.message)
     }
 
     #[test]
@@ -103,6 +238,65 @@ mod tests {
             ("429", "must be a list of failures, found 429"),
         ] {
             assert_eq!(read(value), Err(message.to_owned()), "{value}");
+        }
+    }
+
+    #[test]
+    fn every_failure_has_a_word() {
+        let all: Vec<String> = words().map(|word| format!("{word:?}")).collect();
+        let named = read(&format!("[{}]", all.join(", "))).unwrap();
+        assert_eq!((named.outcomes, named.statuses), (OutcomeSet::FAILURES, StatusSet::EMPTY));
+        for word in ["ok", "refused"] {
+            assert!(read(&format!("[{word:?}]")).is_err(), "{word} is no failure without a status");
+        }
+    }
+
+    #[test]
+    fn a_slip_of_a_word_names_the_near_one() {
+        let hint = |word: &str| convert(&format!("[{word:?}]"), failures).unwrap_err().hint.unwrap();
+        assert!(hint("timeouts").ends_with("did you mean `timeout`?"));
+        assert!(hint("stream_fail").ends_with("did you mean `stream_failed`?"));
+        assert!(!hint("6xx").contains("did you mean"));
+    }
+
+    #[test]
+    fn a_table_adds_hints_and_codes() {
+        let named = [Code::named("ThrottlingException")].to_vec();
+        let table = r#"{ failures = ["5xx", "timeout"], with_hint = [413, 429], codes = ["ThrottlingException"], never = ["spent"] }"#;
+        let expected = Classification {
+            statuses: StatusSet::EMPTY.with_range(500, 599),
+            statuses_with_hint: StatusSet::EMPTY.with(413).with(429),
+            outcomes: OutcomeSet::TIMEOUTS,
+            codes: named,
+            never: vec![Code::named("spent")],
+            obeys_should_retry: false,
+        };
+        assert_eq!(classified(table), Ok(expected));
+        let all_but = Classification { never: vec![Code::named("spent")], ..Classification::ANY };
+        assert_eq!(classified(r#"{ any = true, never = ["spent"] }"#), Ok(all_but));
+        assert_eq!(classified(r#""any""#), Ok(Classification::ANY));
+        assert_eq!(classified("[429]").unwrap().statuses, StatusSet::EMPTY.with(429));
+    }
+
+    #[test]
+    fn a_table_that_contradicts_itself_is_refused() {
+        for (value, message) in [
+            ("{}", "names no failure"),
+            (r#"{ never = ["spent"] }"#, "names no failure"),
+            ("{ failure = [429] }", "unknown key"),
+            ("{ any = false }", "must be true, found false"),
+            ("{ any = true, failures = [429] }", "says `failures` beside `any`"),
+            ("{ any = true, codes = [\"x\"] }", "says `codes` beside `any`"),
+            ("{ failures = [429], with_hint = [429] }", "429 is among `failures`, with a hint or without"),
+            ("{ with_hint = [\"timeout\"] }", "names failures that carry no hint"),
+            ("{ codes = [\"x\"], never = [\"x\"] }", "\"x\" is among `codes` too"),
+            ("{ codes = [\"\"] }", "must be the code of an error, found \"\""),
+            ("{ codes = [\" x\"] }", "must be the code of an error, found \" x\""),
+            ("{ codes = [3] }", "must be a string, found 3"),
+            ("{ codes = [] }", "is empty"),
+            ("true", "must be a list of failures, found true"),
+        ] {
+            assert_eq!(classified(value), Err(message.to_owned()), "{value}");
         }
     }
 }

@@ -16,9 +16,9 @@ pub(super) struct ReadGuard {
 }
 
 /// Reads all guards.
-pub(super) fn guards(field: Option<&Field<'_>>) -> Option<Vec<ReadGuard>> {
-    let Some(field) = field else { return Some(Vec::new()) };
-    let reader = field.table("guards")?;
+pub(super) fn guards(field: Option<&Field<'_>>) -> Vec<Option<ReadGuard>> {
+    let Some(field) = field else { return Vec::new() };
+    let Some(reader) = field.table("guards") else { return vec![None] };
     let guards = each(&reader, 64, "guards", guard);
     reader.finish();
     guards

@@ -3,13 +3,17 @@
 //! fail.
 
 mod arrivals;
+mod budget;
 mod check;
 mod clients;
 mod context;
 mod distribution;
 mod element;
+mod endless;
 mod failures;
 mod guards;
+mod hints;
+mod layer;
 mod phases;
 mod provider;
 mod refusal;
@@ -26,7 +30,7 @@ use crate::traffic::TrafficClass;
 use crate::units::{SimDuration, SimTime};
 
 pub use refusal::Refusal;
-pub use source::{Source, load};
+pub use source::{Source, load, preset_client};
 
 /// A checked scenario.
 #[derive(Clone, Debug, PartialEq)]

@@ -23,7 +23,7 @@ pub(super) fn phases(
         Some(NamedPhase { name: name.to_owned(), window })
     });
     reader.finish();
-    phases
+    phases.into_iter().collect()
 }
 
 fn phase(field: &Field<'_>, windows: &[(&str, When)], context: &Context<'_>) -> Option<Window> {
@@ -48,8 +48,8 @@ fn phase(field: &Field<'_>, windows: &[(&str, When)], context: &Context<'_>) -> 
     };
     reader.finish();
     let window = window?;
-    if window.from >= context.horizon {
-        let horizon = context.horizon - SimTime::ZERO;
+    if window.from >= context.end() {
+        let horizon = context.end() - SimTime::ZERO;
         let fault = Fault::new(field.key, format!("begins when the run is over, at {horizon}"));
         context.faults.add(fault.hint("begin earlier, or lengthen the `horizon`"));
         return None;

@@ -2,11 +2,12 @@
 
 use super::context::{Context, Read, each};
 use super::distribution::{Measure, distribution};
+use super::failures::code;
 use crate::document::{Fault as Wrong, Field, Place, Reader, near};
 use crate::policy::TokenBucket;
 use crate::policy::pacer::Counts;
 use crate::provider::{
-    Fault, HintForm, Limit, Profile, Provider, Respond, WHOLE_SECOND, Window, default_refusal_latency,
+    Fault, HintForm, Limit, Profile, Provider, Respond, StreamFault, WHOLE_SECOND, Window, default_refusal_latency,
 };
 use crate::random::Distribution;
 use crate::units::parse::LARGEST;
@@ -31,8 +32,10 @@ pub(super) enum When {
 
 /// The provider with what cross checks need.
 pub(super) struct ReadProvider<'a> {
-    /// The settings; `None` where something is wrong.
-    pub(super) provider: Option<Provider>,
+    /// The limits; `None` where one is wrong.
+    pub(super) limits: Vec<Option<Limit>>,
+    /// The faults; `None` where one is wrong.
+    pub(super) faults: Vec<Option<Fault>>,
     /// When each fault can strike, by its name.
     pub(super) windows: Vec<(&'a str, When)>,
     /// For each fault, where it says that it hangs.
@@ -41,33 +44,26 @@ pub(super) struct ReadProvider<'a> {
 
 /// Reads the provider.
 pub(super) fn provider<'a>(field: Option<&Field<'a>>, context: &Context<'_>) -> ReadProvider<'a> {
-    let mut read = ReadProvider { provider: None, windows: Vec::new(), hangs: Vec::new() };
-    let Some(field) = field else {
-        read.provider = Some(Provider::default());
-        return read;
-    };
-    let Some(reader) = field.table("limits and faults") else { return read };
-    let limits = match reader.get("limits") {
-        None => Some(Vec::new()),
-        Some(field) => field.table("limits").and_then(|reader| {
-            let limits = each(&reader, MOST, "limits", limit);
-            reader.finish();
-            limits
-        }),
-    };
-    let faults = match reader.get("faults") {
-        None => Some(Vec::new()),
-        Some(field) => field.table("faults").and_then(|reader| {
-            let faults = each(&reader, MOST, "faults", |name, field| fault(name, field, context, &mut read));
-            reader.finish();
-            faults
-        }),
-    };
-    reader.finish();
-    if let (Some(limits), Some(faults)) = (limits, faults) {
-        read.provider = Some(Provider { limits, faults });
+    let mut read = ReadProvider { limits: Vec::new(), faults: Vec::new(), windows: Vec::new(), hangs: Vec::new() };
+    let Some(reader) = field.and_then(|field| field.table("limits and faults")) else { return read };
+    if let Some(limits) = reader.get("limits").and_then(|field| field.table("limits")) {
+        read.limits = each(&limits, MOST, "limits", limit);
+        limits.finish();
     }
+    if let Some(faults) = reader.get("faults").and_then(|field| field.table("faults")) {
+        read.faults = each(&faults, MOST, "faults", |name, field| fault(name, field, context, &mut read));
+        faults.finish();
+    }
+    reader.finish();
     read
+}
+
+impl ReadProvider<'_> {
+    /// The settings; `None` where something is wrong.
+    pub(super) fn settled(self) -> Option<Provider> {
+        let limits = self.limits.into_iter().collect::<Option<_>>()?;
+        Some(Provider { limits, faults: self.faults.into_iter().collect::<Option<_>>()? })
+    }
 }
 
 /// What limits and pacers count.
@@ -108,8 +104,8 @@ fn limit(name: &str, field: &Field<'_>) -> Option<Limit> {
     };
     reader.finish();
     let (counts, bucket, (), refusal) = (counts?, bucket?, algorithm?, refusal?);
-    let Refusal { status, after, hint } = refusal;
-    Some(Limit { name: name.to_owned(), counts, bucket, status, refusal_latency: after, hint })
+    let Refusal { status, after, hint, code } = refusal;
+    Some(Limit { name: name.to_owned(), counts, bucket, status, refusal_latency: after, hint, code })
 }
 
 /// How a limit refuses.
@@ -117,6 +113,7 @@ struct Refusal {
     status: u16,
     after: Distribution,
     hint: Option<HintForm>,
+    code: Option<String>,
 }
 
 /// Real providers say whole seconds.
@@ -124,17 +121,18 @@ const WHOLE_SECONDS: HintForm = HintForm { minimum: SimDuration::ZERO, round_up_
 
 impl Default for Refusal {
     fn default() -> Self {
-        Refusal { status: 429, after: default_refusal_latency(), hint: Some(WHOLE_SECONDS) }
+        Refusal { status: 429, after: default_refusal_latency(), hint: Some(WHOLE_SECONDS), code: None }
     }
 }
 
 fn refusal(field: &Field<'_>) -> Option<Refusal> {
-    let reader = field.table("status, after and hint")?;
+    let reader = field.table("status, after, hint and code")?;
     let status = reader.or("status", 429, |field| field.whole(400..=599));
     let after = reader.or("after", default_refusal_latency(), |field| distribution(field, Measure::Seconds));
     let hint = reader.or("hint", Some(WHOLE_SECONDS), hint_form);
+    let code = reader.maybe("code", code);
     reader.finish();
-    Some(Refusal { status: status? as u16, after: after?, hint: hint? })
+    Some(Refusal { status: status? as u16, after: after?, hint: hint?, code: code?.map(str::to_owned) })
 }
 
 fn hint_form(field: &Field<'_>) -> Read<Option<HintForm>> {
@@ -150,6 +148,7 @@ fn hint_form(field: &Field<'_>) -> Read<Option<HintForm>> {
 }
 
 fn fault<'a>(name: &'a str, field: &Field<'a>, context: &Context<'_>, read: &mut ReadProvider<'a>) -> Option<Fault> {
+    let before = context.faults.len();
     read.hangs.push(None);
     read.windows.push((name, When::Unknown));
     let reader = field.table("a fault's settings")?;
@@ -176,6 +175,12 @@ fn fault<'a>(name: &'a str, field: &Field<'a>, context: &Context<'_>, read: &mut
         Some(respond)
     });
     reader.finish();
+    if let Some((_, when @ When::Always)) = read.windows.last_mut()
+        && context.faults.len() > before
+    {
+        // The slip may have been the window's.
+        *when = When::Unknown;
+    }
     let (window, probability, by_class, respond) = (window?, probability?, by_class?, respond?);
     let of_class = |class: usize| by_class.iter().find(|(named, _)| *named == class).map(|(_, profile)| profile);
     let probability = (0..context.classes.len()).map(|class| of_class(class).unwrap_or(&probability).clone()).collect();
@@ -199,7 +204,7 @@ pub(super) fn window(field: &Field<'_>) -> Option<Window> {
 
 /// A probability: a share, or points in time since `since`.
 fn profile(field: &Field<'_>, since: SimTime) -> Option<Profile> {
-    if !matches!(field.node.value, crate::document::Value::Array(_)) {
+    if field.node.as_array().is_none() {
         return Profile::constant(field.ratio()?);
     }
     let mut points = Vec::new();
@@ -223,19 +228,15 @@ fn profile(field: &Field<'_>, since: SimTime) -> Option<Profile> {
 
 fn by_class(field: &Field<'_>, since: SimTime, context: &Context<'_>) -> Option<Vec<(usize, Profile)>> {
     let reader = field.table("classes and their probabilities")?;
-    let named: Vec<Option<(usize, Profile)>> = reader
-        .named()
-        .into_iter()
-        .map(|(name, field)| {
-            let class = context.classes.iter().position(|class| *class == name);
-            let profile = profile(&field, since);
-            if class.is_none() {
-                let hint = near::existing("classes", &context.classes, name);
-                context.faults.add(Wrong::new(field.key, "no class has this name").hint(hint));
-            }
-            Some((class?, profile?))
-        })
-        .collect();
+    let named = each(&reader, MOST, "classes", |name, field| {
+        let class = context.classes.iter().position(|class| *class == name);
+        let profile = profile(field, since);
+        if class.is_none() {
+            let hint = near::existing("classes", &context.classes, name);
+            context.faults.add(Wrong::new(field.key, "no class has this name").hint(hint));
+        }
+        Some((class?, profile?))
+    });
     reader.finish();
     named.into_iter().collect()
 }
@@ -243,35 +244,48 @@ fn by_class(field: &Field<'_>, since: SimTime, context: &Context<'_>) -> Option<
 /// What a struck request gets, and where it is said that it hangs.
 fn respond(field: &Field<'_>) -> Option<(Respond, Option<Place>)> {
     let reader = field.table("one answer")?;
-    let chosen = reader.only(&["status", "drop", "hang"]);
-    let after = |reader: &Reader<'_>| {
-        reader.or("after", default_refusal_latency(), |field| distribution(field, Measure::Seconds))
-    };
+    let chosen = reader.only(&["status", "stream", "cut", "drop", "unreachable", "hang"]);
     let respond = match &chosen {
         None => {
-            reader.knows(&["after", "retry_after", "should_retry"]);
+            reader.knows(&["after", "retry_after", "should_retry", "code"]);
             None
         }
-        Some(("status", field)) => {
-            let status = field.whole(400..=599);
-            let hint = reader.maybe("retry_after", Field::positive_duration);
-            let should_retry = reader.maybe("should_retry", Field::truth);
-            let after = after(&reader);
-            status.and_then(|status| {
-                let (after, hint, should_retry) = (after?, hint?, should_retry?);
-                Some(Respond::Status { status: status as u16, after, hint, should_retry })
-            })
-        }
-        Some(("drop", field)) => {
-            let said = must_be_true(field);
-            let after = after(&reader);
-            said.and(after).map(|after| Respond::Drop { after })
+        Some(("status", field)) => status(field, &reader),
+        Some(("stream", field)) => stream(field, &reader),
+        Some(("cut", field)) => must_be_true(field).and(after(&reader)).map(|after| Respond::Cut { after }),
+        Some(("drop", field)) => must_be_true(field).and(after(&reader)).map(|after| Respond::Drop { after }),
+        Some(("unreachable", field)) => {
+            must_be_true(field).and(after(&reader)).map(|after| Respond::Unreachable { after })
         }
         Some((_, field)) => must_be_true(field).map(|()| Respond::Hang),
     };
     reader.finish();
     let hang = chosen.and_then(|(form, field)| (form == "hang").then_some(field.place()));
     Some((respond?, hang))
+}
+
+/// Seconds until an answer is back.
+fn after(reader: &Reader<'_>) -> Option<Distribution> {
+    reader.or("after", default_refusal_latency(), |field| distribution(field, Measure::Seconds))
+}
+
+fn status(field: &Field<'_>, reader: &Reader<'_>) -> Option<Respond> {
+    let status = field.whole(400..=599);
+    let hint = reader.maybe("retry_after", Field::positive_duration);
+    let should_retry = reader.maybe("should_retry", Field::truth);
+    let code = reader.maybe("code", code);
+    let after = after(reader);
+    let code = code?.map(str::to_owned);
+    Some(Respond::Status { status: status? as u16, after: after?, hint: hint?, should_retry: should_retry?, code })
+}
+
+fn stream(field: &Field<'_>, reader: &Reader<'_>) -> Option<Respond> {
+    let how = field.word(&StreamFault::ALL.map(|(how, word)| (word, how)));
+    if how == Some(StreamFault::Silent) {
+        // Silence is noticed by a timeout, and none is as short as an error's way back.
+        reader.need("after", r#"write how long until the client's idle timeout ends it, such as "60s""#)?;
+    }
+    Some(Respond::Stream { how: how?, after: after(reader)? })
 }
 
 fn must_be_true(field: &Field<'_>) -> Option<()> {

@@ -6,8 +6,9 @@ use super::refusal::Refusal;
 use super::variants::{self, Variants};
 use super::{Scenario, check, clients, guards, phases, provider, traffic};
 use crate::document::{Faults, Field, Place, Reader, Table, parse, set};
+use crate::policy::Client;
+use crate::preset::Preset;
 use crate::units::SimTime;
-use crate::units::parse::LONGEST;
 
 /// What a scenario is read from.
 #[derive(Clone, Copy)]
@@ -71,8 +72,42 @@ pub fn load(source: &Source<'_>) -> Result<Scenario, Refusal> {
     }
 }
 
+/// A client of one layer, a preset, with `--set` relative to that layer.
+pub fn preset_client(preset: &str, sets: &[String]) -> Result<Client, Refusal> {
+    let found = Preset::find(preset).map_err(|not| Refusal::Whole { message: not.message, hint: Some(not.hint) })?;
+    let faults = Faults::default();
+    let word = found.family.word;
+    let mut root =
+        parse::own(&format!("[clients.{word}]\nlayers = [{{ name = \"{word}\", preset = \"{}\" }}]\n", found.name()));
+    for (number, text) in sets.iter().enumerate() {
+        set::apply_below(&mut root, &["clients", word, "layers", "0"], number, text, &faults);
+    }
+    let context = Context {
+        faults: &faults,
+        horizon: None,
+        guards: Vec::new(),
+        clients: vec![word],
+        classes: Vec::new(),
+        may_spin: true,
+        trace: &|_| Err("no trace can be read here".to_owned()),
+    };
+    let reader = Reader::new(&root, Place::TOP, &faults);
+    let clients = clients::clients(reader.get("clients").as_ref(), &context);
+    match clients.into_iter().flatten().next() {
+        Some(read) if faults.is_empty() => Ok(read.client),
+        _ => {
+            let (faults, left_out) = faults.into_sorted();
+            let (path, text) = (preset.to_owned(), String::new());
+            Err(Refusal::Faulty { path, text, sets: sets.to_vec(), faults, left_out })
+        }
+    }
+}
+
+/// The names of the things below a key; so many at most that looking one up stays quick, which is more than is read.
 fn names<'a>(root: &'a Table, key: &str) -> Vec<&'a str> {
-    root.get(key).and_then(|entry| entry.node.as_table()).map(Table::names).unwrap_or_default()
+    let mut names = root.get(key).and_then(|entry| entry.node.as_table()).map(Table::names).unwrap_or_default();
+    names.truncate(100);
+    names
 }
 
 fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, faults: &Faults) -> Option<Scenario> {
@@ -83,10 +118,11 @@ fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, f
     let horizon = horizon.and_then(|field| field.positive_duration());
     let context = Context {
         faults,
-        horizon: SimTime::ZERO + horizon.unwrap_or(LONGEST),
+        horizon: horizon.map(|horizon| SimTime::ZERO + horizon),
         guards: names(root, "guards"),
         clients: names(root, "clients"),
         classes: names(root, "traffic"),
+        may_spin: false,
         trace: source.trace,
     };
     let read_provider = provider::provider(reader.get("provider").as_ref(), &context);
@@ -98,11 +134,10 @@ fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, f
     let phases = phases::phases(reader.get("phases").as_ref(), &read_provider.windows, &context);
     let origin = phases::origin(reader.get("origin").as_ref(), &read_provider.windows);
     reader.finish();
-    let (guards, clients, classes) = (guards?, clients?, classes?);
-    if faults.is_empty() {
-        let parts = check::Parts { provider: &read_provider, guards: &guards, clients: &clients, classes: &classes };
-        check::check(&parts, faults);
-    }
+    check::check(
+        &check::Parts { provider: &read_provider, guards: &guards, clients: &clients, classes: &classes },
+        faults,
+    );
     let (origin, origin_name) = origin?;
     Some(Scenario {
         name: source.stem().to_owned(),
@@ -112,10 +147,10 @@ fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, f
         horizon: SimTime::ZERO + horizon?,
         origin,
         origin_name,
-        provider: read_provider.provider?,
-        guards: guards.into_iter().map(|read| read.guard).collect(),
-        clients: clients.into_iter().map(|read| read.client).collect(),
-        traffic: classes.into_iter().map(|read| read.class).collect(),
+        provider: read_provider.settled()?,
+        guards: guards.into_iter().map(|read| Some(read?.guard)).collect::<Option<_>>()?,
+        clients: clients.into_iter().map(|read| Some(read?.client)).collect::<Option<_>>()?,
+        traffic: classes.into_iter().map(|read| Some(read?.class)).collect::<Option<_>>()?,
         phases: phases?,
     })
 }
@@ -129,4 +164,158 @@ fn title(field: &Field<'_>) -> Option<String> {
         return field.wrong("is longer than 200 letters", "write a shorter title and a comment");
     }
     Some(title.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Kind;
+    use crate::preset::{FAMILIES, Preset};
+    use crate::provider::Window;
+    use crate::units::SimDuration;
+
+    const WORLD: &str = r#"
+horizon = "1h"
+origin = "x"
+[provider.faults.x]
+window = ["10m", "20m"]
+probability = 0.5
+by_class = { live = [["0s", 0], ["5m", 1]] }
+respond = { status = 529 }
+[guards.share]
+pacer = { counts = "requests", amount = 10, per = "1s" }
+[clients.batch]
+layers = [
+  { name = "sdk", preset = "anthropic-python" },
+  { guard = "share" },
+  { name = "inner", kind = "client", max_attempts = 2, retry_on = [500] },
+  { name = "gone", preset = "tenacity", off = true },
+  { name = "outer", guard = "share" },
+  { preset = "rq", max = 1, resume = "failed_step" },
+]
+[clients.plain]
+layers = []
+[traffic.report]
+kind = "jobs"
+client = "batch"
+workers = 2
+arrivals = { trace = "t.csv", column = "at", from = "1m" }
+steps = [{ name = "a", input_tokens = 1, latency = "1s" }]
+[traffic.live]
+kind = "turns"
+client = "plain"
+arrivals = { poisson = [["1m", "60/min"]] }
+steps = [{ name = "a", input_tokens = 1, latency = "1s" }]
+[phases]
+rise = { before = "x", for = "4m" }
+fall = { after = "x", for = "5m" }
+[variants.hard]
+provider.faults.x.probability = 1
+[variants.long]
+extends = "hard"
+provider.faults.x.window = ["10m", "40m"]
+"#;
+
+    fn at(minutes: u64) -> SimTime {
+        SimTime::ZERO + SimDuration::from_mins(minutes)
+    }
+
+    fn world(variant: Option<&str>, sets: &[&str]) -> Scenario {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let trace = |_: &str| Ok("at\n0\n30\n".to_owned());
+        let source = Source { variant, sets: &sets, trace: &trace, ..Source::new("some/where/world.toml", WORLD) };
+        load(&source).unwrap_or_else(|refusal| panic!("{refusal:#?}"))
+    }
+
+    #[test]
+    fn what_the_file_does_not_say_has_its_default() {
+        let scenario = world(None, &[]);
+        assert_eq!((scenario.name.as_str(), scenario.title.as_str()), ("world", "world"));
+        assert_eq!(scenario.variant, "base");
+        assert_eq!(scenario.variants, ["base", "hard", "long"]);
+        assert_eq!((scenario.origin, scenario.origin_name.as_deref()), (at(10), Some("x")));
+        assert_eq!(scenario.horizon, at(60));
+    }
+
+    #[test]
+    fn kinds_follow_from_the_position() {
+        let scenario = world(None, &[]);
+        let batch = &scenario.clients[0];
+        let kinds: Vec<(&str, Kind)> =
+            batch.elements().iter().map(|element| (element.name.as_str(), element.kind)).collect();
+        let expected = [
+            ("sdk", Kind::Client),
+            ("share", Kind::Client),
+            ("inner", Kind::Client),
+            ("outer", Kind::Decorator),
+            ("rq", Kind::Queue),
+        ];
+        assert_eq!(kinds, expected);
+        assert_eq!(batch.elements()[0].preset.as_deref(), Some("anthropic-python-2.14"));
+        assert!(batch.elements()[0].unspoken.contains(&"max_attempts".to_owned()));
+        let queue = &batch.elements()[4];
+        assert!(!queue.unspoken.contains(&"max_attempts".to_owned()));
+        assert!(queue.role.policy().is_some_and(|policy| !policy.holds_worker));
+    }
+
+    #[test]
+    fn times_of_profiles_count_from_the_window_and_phases_stand_beside_it() {
+        let scenario = world(None, &[]);
+        let profile = &scenario.provider.faults[0].probability;
+        assert_eq!(profile[0].at(at(11)), 0.5);
+        assert_eq!(profile[1].points(), [(at(10), 0.0), (at(15), 1.0)]);
+        let phases: Vec<(&str, Window)> =
+            scenario.phases.iter().map(|phase| (phase.name.as_str(), phase.window)).collect();
+        let window = |from, to| Window { from: at(from), to: at(to) };
+        assert_eq!(phases, [("rise", window(6, 10)), ("fall", window(20, 25))]);
+    }
+
+    #[test]
+    fn arrivals_come_from_traces_and_begin_with_their_first_point() {
+        let scenario = world(None, &[]);
+        let count = |class: usize, from, to| {
+            let span = Window { from: at(from), to: at(to) };
+            scenario.traffic[class].arrivals.iter().map(|process| process.expected(span)).sum::<f64>()
+        };
+        // The trace has rows at 0 and 30 s, shifted by a minute.
+        assert_eq!((count(0, 0, 1), count(0, 1, 2)), (0.0, 2.0));
+        assert_eq!((count(1, 0, 1), count(1, 1, 2)), (0.0, 60.0));
+    }
+
+    #[test]
+    fn a_set_wins_over_a_variant_and_a_variant_over_the_file() {
+        let probability = |scenario: &Scenario| scenario.provider.faults[0].probability[0].at(at(11));
+        assert_eq!(probability(&world(None, &[])), 0.5);
+        let long = world(Some("long"), &[]);
+        assert_eq!((probability(&long), long.provider.faults[0].window.map(|w| w.to)), (1.0, Some(at(40))));
+        assert_eq!(probability(&world(Some("long"), &["provider.faults.x.probability=25%"])), 0.25);
+    }
+
+    #[test]
+    fn every_preset_can_be_written_in_general_keys() {
+        for family in FAMILIES {
+            for version in family.versions {
+                let preset = Preset { family, version };
+                let general = preset.in_general_keys().replace("\"unlimited\"", "3").replace('\n', ", ");
+                let text = |element: &str| {
+                    format!(
+                        "horizon = \"1m\"\n[clients.c]\nlayers = [{{ {element} }}]\n[traffic.t]\nkind = \"jobs\"\n\
+                         workers = 1\nclient = \"c\"\narrivals = {{ at = [\"0s\"] }}\n\
+                         steps = [{{ name = \"s\", input_tokens = 1, latency = \"1s\" }}]\n"
+                    )
+                };
+                let policy = |element: &str| {
+                    let text = text(element);
+                    let scenario = load(&Source::new("p.toml", &text)).unwrap_or_else(|refusal| panic!("{refusal:#?}"));
+                    scenario.clients[0].elements()[0].role.clone()
+                };
+                let named = format!("name = \"p\", preset = \"{}\", max_attempts = 3", preset.name());
+                let spelled = format!(
+                    "name = \"p\", {}",
+                    general.trim_end_matches(", ").replace("max_attempts = 1,", "max_attempts = 3,")
+                );
+                assert_eq!(policy(&named), policy(&spelled), "{}", preset.name());
+            }
+        }
+    }
 }

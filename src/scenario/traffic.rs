@@ -30,11 +30,12 @@ pub(super) struct ReadClass {
 }
 
 /// Reads all traffic classes.
-pub(super) fn traffic(field: Option<&Field<'_>>, context: &Context<'_>) -> Option<Vec<ReadClass>> {
-    let field = field?;
-    let reader = field.table("traffic classes")?;
+pub(super) fn traffic(field: Option<&Field<'_>>, context: &Context<'_>) -> Vec<Option<ReadClass>> {
+    let Some((field, reader)) = field.and_then(|field| Some((field, field.table("traffic classes")?))) else {
+        return vec![None];
+    };
     if context.classes.is_empty() {
-        return field.wrong("has no traffic class", "describe one as [traffic.NAME]");
+        return vec![field.wrong("has no traffic class", "describe one as [traffic.NAME]")];
     }
     let classes = each(&reader, MOST_CLASSES, "classes", |name, field| class(name, field, context));
     reader.finish();
@@ -48,8 +49,8 @@ fn class(name: &str, field: &Field<'_>, context: &Context<'_>) -> Option<ReadCla
     let client = client_field.and_then(|field| refer(&field, &context.clients, "client", "clients"));
     let arrivals_field = reader.need("arrivals", r#"write when its tasks arrive, such as { poisson = "4/min" }"#);
     let arrivals = arrivals_field.and_then(|field| arrivals(&field, context));
-    if let (Some(processes), Some(field)) = (&arrivals, arrivals_field) {
-        let run = Window { from: SimTime::ZERO, to: context.horizon };
+    if let (Some(processes), Some(field), Some(horizon)) = (&arrivals, arrivals_field, context.horizon) {
+        let run = Window { from: SimTime::ZERO, to: horizon };
         let expected: f64 = processes.iter().map(|process| process.expected(run)).sum();
         if expected > MOST_ARRIVALS {
             let message = format!("makes more than 10^9 arrivals, about {expected:.1e}");
@@ -129,6 +130,15 @@ fn step(item: &Field<'_>) -> Option<Step> {
     let output_tokens = reader.or("output_tokens", none, |field| distribution(field, Measure::Tokens));
     let latency = reader.need("latency", r#"write how long the provider takes, such as "2s""#);
     let latency = latency.and_then(|field| distribution(&field, Measure::Seconds));
+    let model = reader.maybe("model", |field| field.text().map(str::to_owned));
+    let max_tokens = reader.maybe("max_tokens", |field| field.whole(1..=1_000_000_000).map(|tokens| tokens as u32));
     reader.finish();
-    Some(Step { name: name?, input_tokens: input_tokens?, output_tokens: output_tokens?, latency: latency? })
+    Some(Step {
+        name: name?,
+        input_tokens: input_tokens?,
+        output_tokens: output_tokens?,
+        latency: latency?,
+        model: model?,
+        max_tokens: max_tokens?,
+    })
 }

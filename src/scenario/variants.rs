@@ -1,7 +1,7 @@
 //! Variants: named patches of the file, each of which may stand on others.
 
 use super::refusal::Refusal;
-use crate::document::{Fault, Faults, Field, Node, Table, Value, near, patch, reader};
+use crate::document::{Fault, Faults, Field, Node, Table, near, patch, reader};
 
 /// The most variants of a file.
 const MOST: usize = 1_000;
@@ -146,14 +146,14 @@ fn extends(field: &Field<'_>, names: &[&str]) -> Vec<usize> {
             return None;
         };
         let index = names.iter().position(|name| *name == wanted);
-        if index.is_none() {
+        if index.is_none() && !field.faults().is_full() {
             let hint = near::existing("variants", names, wanted);
             field.faults().add(Fault::new(node.place, "no variant has this name").hint(hint));
         }
         index
     };
-    match &field.node.value {
-        Value::Array(items) => items.iter().filter_map(find).collect(),
-        _ => find(field.node).into_iter().collect(),
+    match field.node.as_array() {
+        Some(items) => items.iter().filter_map(find).collect(),
+        None => find(field.node).into_iter().collect(),
     }
 }

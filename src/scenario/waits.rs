@@ -1,23 +1,34 @@
-//! The parts of a retry layer that make a wait: backoff, jitter, and the rule for server hints.
+//! The own wait of a retry layer: backoff and jitter.
 
-use crate::document::Field;
-use crate::policy::hint::{AboveCap, HintRule};
+use crate::document::{Field, Reader};
 use crate::policy::{Backoff, Jitter};
 use crate::units::SimDuration;
 
 /// The most waits that a list may have.
 const LONGEST_LIST: usize = 1_000;
 
-/// Whether the value is this bare word.
-fn is_word(field: &Field<'_>, word: &str) -> bool {
-    field.node.as_str() == Some(word)
-}
+/// The most backoffs that are added up.
+const MOST_PARTS: usize = 8;
+
+/// The forms of a backoff.
+const FORMS: [&str; 11] = [
+    "fixed",
+    "linear",
+    "exponential",
+    "fibonacci",
+    "power",
+    "list",
+    "uniform",
+    "decorrelated",
+    "sum",
+    "at_least",
+    "first_at_once",
+];
 
 /// A backoff: `"none"` or a table of one form.
 pub(super) fn backoff(field: &Field<'_>) -> Option<Backoff> {
-    const FORMS: [&str; 5] = ["fixed", "linear", "exponential", "list", "decorrelated"];
     if field.node.as_table().is_none() {
-        if is_word(field, "none") {
+        if field.node.as_str() == Some("none") {
             return Some(Backoff::None);
         }
         return field.must("be a backoff", r#"write "none" or one form, such as { fixed = "2s" }"#);
@@ -29,7 +40,13 @@ pub(super) fn backoff(field: &Field<'_>) -> Option<Backoff> {
         ("fixed", field) => field.duration().map(Backoff::Fixed),
         ("linear", field) => linear(&field),
         ("exponential", field) => exponential(&field),
+        ("fibonacci", field) => fibonacci(&field),
+        ("power", field) => power(&field),
+        ("uniform", field) => uniform(&field),
         ("decorrelated", field) => decorrelated(&field),
+        ("sum", field) => sum(&field),
+        ("at_least", field) => at_least(&field),
+        ("first_at_once", field) => part(&field).map(|later| Backoff::FirstAtOnce(Box::new(later))),
         (_, field) => {
             let waits: Vec<Option<SimDuration>> =
                 field.list("waits", LONGEST_LIST)?.iter().map(Field::duration).collect();
@@ -38,66 +55,124 @@ pub(super) fn backoff(field: &Field<'_>) -> Option<Backoff> {
     }
 }
 
-const INITIAL: &str = r#"write the first wait, such as "500ms""#;
+/// The first wait, which most ladders need.
+fn initial(reader: &Reader<'_>) -> Option<SimDuration> {
+    reader.need("initial", r#"write the first wait, such as "500ms""#)?.duration()
+}
+
+fn cap(reader: &Reader<'_>) -> Option<SimDuration> {
+    reader.or("cap", SimDuration::MAX, Field::duration)
+}
 
 fn linear(field: &Field<'_>) -> Option<Backoff> {
     let reader = field.table("initial, step and cap")?;
-    let initial = reader.need("initial", INITIAL).and_then(|field| field.duration());
+    let initial = initial(&reader);
     let step =
         reader.need("step", r#"write what each further wait adds, such as "1s""#).and_then(|field| field.duration());
-    let cap = reader.or("cap", SimDuration::MAX, Field::duration);
+    let cap = cap(&reader);
     reader.finish();
     Some(Backoff::Linear { initial: initial?, step: step?, cap: cap? })
 }
 
 fn exponential(field: &Field<'_>) -> Option<Backoff> {
     let reader = field.table("initial, factor and cap")?;
-    let initial = reader.need("initial", INITIAL).and_then(|field| field.duration());
-    let factor = reader.or("factor", 2.0, |field| field.number(1.0..=1_000.0));
-    let cap = reader.or("cap", SimDuration::MAX, Field::duration);
+    let initial = initial(&reader);
+    let factor = reader.or("factor", 2.0, factor);
+    let cap = cap(&reader);
     reader.finish();
     Some(Backoff::Exponential { initial: initial?, factor: factor?, cap: cap? })
 }
 
+fn factor(field: &Field<'_>) -> Option<f64> {
+    let factor = field.number(0.0..=1_000.0)?;
+    if factor > 0.0 {
+        return Some(factor);
+    }
+    field.must("be above 0", "write 2 to double each wait, 0.5 to halve it")
+}
+
+fn fibonacci(field: &Field<'_>) -> Option<Backoff> {
+    let reader = field.table("initial and cap")?;
+    let (initial, cap) = (initial(&reader), cap(&reader));
+    reader.finish();
+    Some(Backoff::Fibonacci { initial: initial?, cap: cap? })
+}
+
+fn power(field: &Field<'_>) -> Option<Backoff> {
+    let reader = field.table("unit, offset and power")?;
+    let unit = reader.need("unit", r#"write what is multiplied, such as "1s""#);
+    let unit = unit.and_then(|field| field.positive_duration());
+    let offset = reader.or("offset", 0, |field| field.whole(0..=1_000));
+    let power = reader.need("power", "write the power, such as 4").and_then(|field| field.whole(1..=20));
+    reader.finish();
+    Some(Backoff::Power { unit: unit?, offset: offset? as u32, power: power? as u32 })
+}
+
+fn uniform(field: &Field<'_>) -> Option<Backoff> {
+    let reader = field.table("low, high and per_retry")?;
+    let low = reader.need("low", r#"write the shortest wait, such as "0s""#).and_then(|field| field.duration());
+    let high_field = reader.need("high", r#"write the longest wait, such as "3s""#);
+    let high = high_field.as_ref().and_then(Field::positive_duration);
+    let per_retry = reader.or("per_retry", false, Field::truth);
+    reader.finish();
+    let (low, high, per_retry) = (low?, high?, per_retry?);
+    if low > high {
+        return high_field?.must("be no shorter than `low`", "write the shorter wait as `low`");
+    }
+    Some(Backoff::Uniform { low, high, per_retry })
+}
+
 fn decorrelated(field: &Field<'_>) -> Option<Backoff> {
     let reader = field.table("initial and cap")?;
-    let initial = reader.need("initial", INITIAL).and_then(|field| field.duration());
-    let cap = reader.or("cap", SimDuration::MAX, Field::duration);
+    let (initial, cap) = (initial(&reader), cap(&reader));
     reader.finish();
     Some(Backoff::Decorrelated { initial: initial?, cap: cap? })
+}
+
+fn sum(field: &Field<'_>) -> Option<Backoff> {
+    let parts: Vec<Option<Backoff>> = field.list("backoffs", MOST_PARTS)?.iter().map(part).collect();
+    parts.into_iter().collect::<Option<Vec<_>>>().map(Backoff::Sum)
+}
+
+fn at_least(field: &Field<'_>) -> Option<Backoff> {
+    let reader = field.table("floor and of")?;
+    let floor = reader.need("floor", r#"write the shortest wait, such as "4s""#);
+    let floor = floor.and_then(|field| field.positive_duration());
+    let of = reader.need("of", r#"write the backoff that is lifted, such as { exponential = { initial = "1s" } }"#);
+    let of = of.and_then(|field| part(&field));
+    reader.finish();
+    Some(Backoff::AtLeast(floor?, Box::new(of?)))
+}
+
+/// A backoff inside another one.
+fn part(field: &Field<'_>) -> Option<Backoff> {
+    let backoff = backoff(field)?;
+    if matches!(backoff, Backoff::Decorrelated { .. }) {
+        // It starts from the wait that was last taken, which here would hold what the other parts added.
+        return field.wrong("`decorrelated` is no part of another backoff", "use it alone, or use `uniform` here");
+    }
+    Some(backoff)
 }
 
 /// A jitter: a word or a table of one form.
 pub(super) fn jitter(field: &Field<'_>) -> Option<Jitter> {
     if field.node.as_table().is_none() {
-        return field.word(&[("none", Jitter::None), ("full", Jitter::Full), ("equal", Jitter::Equal)]);
+        return field.word(&[
+            ("none", Jitter::None),
+            ("full", Jitter::Full),
+            ("full_whole", Jitter::FullWhole),
+            ("equal", Jitter::Equal),
+        ]);
     }
     let reader = field.table("one jitter")?;
-    let chosen = reader.only(&["subtract", "add", "plus_minus"]);
+    let chosen = reader.only(&["subtract", "add", "add_share", "plus_minus"]);
     reader.finish();
     match chosen? {
         ("subtract", field) => field.ratio().map(Jitter::Subtract),
         ("add", field) => field.duration().map(Jitter::Add),
+        ("add_share", field) => field.ratio().map(Jitter::AddShare),
         (_, field) => field.ratio().map(Jitter::PlusMinus),
     }
-}
-
-/// A rule for server hints: a word or `{ obey = … }`.
-pub(super) fn hint(field: &Field<'_>) -> Option<HintRule> {
-    const OBEY: HintRule = HintRule::Obey { cap: SimDuration::MAX, above: AboveCap::Clamp, jittered: false };
-    if field.node.as_table().is_none() {
-        return field.word(&[("ignore", HintRule::Ignore), ("obey", OBEY), ("at_least", HintRule::AtLeast)]);
-    }
-    let reader = field.table("one rule")?;
-    let chosen = reader.only(&["obey"]);
-    reader.finish();
-    let reader = chosen?.1.table("cap, above and jittered")?;
-    let words = [("own_backoff", AboveCap::OwnBackoff), ("give_up", AboveCap::GiveUp), ("clamp", AboveCap::Clamp)];
-    let cap = reader.or("cap", SimDuration::MAX, Field::positive_duration);
-    let above = reader.or("above", AboveCap::Clamp, |field| field.word(&words));
-    let jittered = reader.or("jittered", false, Field::truth);
-    reader.finish();
-    Some(HintRule::Obey { cap: cap?, above: above?, jittered: jittered? })
 }
 
 #[cfg(test)]
@@ -129,6 +204,28 @@ mod tests {
             ),
             ("{ list = [\"3m\", \"10m\"] }", Backoff::List(vec![second(180), second(600)])),
             (
+                "{ exponential = { initial = \"8s\", factor = 0.5, cap = \"8s\" } }",
+                Backoff::Exponential { initial: second(8), factor: 0.5, cap: second(8) },
+            ),
+            (
+                "{ fibonacci = { initial = \"1s\", cap = \"9s\" } }",
+                Backoff::Fibonacci { initial: second(1), cap: second(9) },
+            ),
+            ("{ power = { unit = \"1s\", power = 4 } }", Backoff::Power { unit: second(1), offset: 0, power: 4 }),
+            (
+                "{ uniform = { low = \"0s\", high = \"3s\", per_retry = true } }",
+                Backoff::Uniform { low: second(0), high: second(3), per_retry: true },
+            ),
+            (
+                "{ sum = [{ fixed = \"15s\" }, { power = { unit = \"1s\", offset = 1, power = 2 } }] }",
+                Backoff::Sum(vec![Backoff::Fixed(second(15)), Backoff::Power { unit: second(1), offset: 1, power: 2 }]),
+            ),
+            (
+                "{ at_least = { floor = \"4s\", of = { fixed = \"2s\" } } }",
+                Backoff::AtLeast(second(4), Box::new(Backoff::Fixed(second(2)))),
+            ),
+            ("{ first_at_once = { fixed = \"2s\" } }", Backoff::FirstAtOnce(Box::new(Backoff::Fixed(second(2))))),
+            (
                 "{ decorrelated = { initial = \"1s\", cap = \"9s\" } }",
                 Backoff::Decorrelated { initial: second(1), cap: second(9) },
             ),
@@ -138,7 +235,22 @@ mod tests {
         for (value, message) in [
             ("\"fixed\"", "must be a backoff, found \"fixed\""),
             ("{ fixed = 2 }", "must be a duration with a unit, found 2"),
-            ("{ exponential = { initial = \"1s\", factor = 0.5 } }", "must be at least 1, found 0.5"),
+            ("{ exponential = { initial = \"1s\", factor = 0 } }", "must be above 0, found 0"),
+            ("{ exponential = { initial = \"1s\", factor = -1 } }", "must be at least 0, found -1"),
+            ("{ exponential = { initial = \"1s\", factor = 1001 } }", "must be at most 1000, found 1001"),
+            ("{ exponential = { initial = \"1s\", factor = nan } }", "must be a number, found NaN"),
+            ("{ fibonacci = {} }", "lacks the key `initial`"),
+            ("{ power = { unit = \"1s\", power = 0 } }", "must be at least 1, found 0"),
+            ("{ power = { unit = \"1s\", power = 21 } }", "must be at most 20, found 21"),
+            ("{ power = { unit = \"0s\", power = 2 } }", "must be longer than zero, found \"0s\""),
+            ("{ uniform = { low = \"3s\", high = \"1s\" } }", "must be no shorter than `low`, found \"1s\""),
+            ("{ uniform = { low = \"0s\", high = \"0s\" } }", "must be longer than zero, found \"0s\""),
+            ("{ uniform = { low = \"0s\", higher = \"1s\" } }", "unknown key"),
+            ("{ sum = [] }", "is empty"),
+            ("{ sum = { fixed = \"1s\" } }", "must be a list of backoffs, found a table"),
+            ("{ sum = [{ decorrelated = { initial = \"1s\" } }] }", "`decorrelated` is no part of another backoff"),
+            ("{ at_least = { floor = \"4s\" } }", "lacks the key `of`"),
+            ("{ first_at_once = \"2s\" }", "must be a backoff, found \"2s\""),
             ("{ list = [] }", "is empty"),
             ("{ fixed = \"1s\", list = [\"1s\"] }", "says `list` beside `fixed`"),
         ] {
@@ -147,14 +259,14 @@ mod tests {
     }
 
     #[test]
-    fn jitters_and_hints_are_words_or_tables() {
+    fn jitters_are_words_or_tables() {
         assert_eq!(read("\"full\"", jitter), Ok(Jitter::Full));
+        assert_eq!(read("\"full_whole\"", jitter), Ok(Jitter::FullWhole));
         assert_eq!(read("{ subtract = \"25%\" }", jitter), Ok(Jitter::Subtract(0.25)));
         assert_eq!(read("{ add = \"1s\" }", jitter), Ok(Jitter::Add(SimDuration::from_secs(1))));
+        assert_eq!(read("{ add_share = \"100%\" }", jitter), Ok(Jitter::AddShare(1.0)));
+        assert_eq!(read("{ add_share = 2 }", jitter), Err("must lie in 0..=1, found 2".to_owned()));
         assert_eq!(read("{ plus_minus = 2 }", jitter), Err("must lie in 0..=1, found 2".to_owned()));
-        let minute = HintRule::Obey { cap: SimDuration::from_secs(60), above: AboveCap::GiveUp, jittered: true };
-        assert_eq!(read("{ obey = { cap = \"60s\", above = \"give_up\", jittered = true } }", hint), Ok(minute));
-        assert_eq!(read("\"at_least\"", hint), Ok(HintRule::AtLeast));
-        assert_eq!(read("\"obay\"", hint), Err("is none of the known words, found \"obay\"".to_owned()));
+        assert_eq!(read("\"whole\"", jitter), Err("is none of the known words, found \"whole\"".to_owned()));
     }
 }

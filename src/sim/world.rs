@@ -6,7 +6,8 @@ use crate::policy::circuit_breaker::BreakerCounts;
 use crate::policy::guard::Mechanism;
 use crate::policy::stack::{Client, Element, Role};
 use crate::provider::Respond;
-use crate::random::{Key, Seed};
+use crate::random::stream::mix;
+use crate::random::{Distribution, Key, Seed};
 use crate::scenario::Scenario;
 use crate::traffic::TrafficClass;
 
@@ -78,17 +79,35 @@ pub(super) fn answer_index(scenario: &Scenario) -> AnswerIndex {
     let limits = scenario.provider.limits.iter().map(|limit| limit.status);
     let faults = scenario.provider.faults.iter().filter_map(|fault| match &fault.respond {
         Respond::Status { status, .. } => Some(*status),
-        Respond::Drop { .. } | Respond::Hang => None,
+        Respond::Stream { .. }
+        | Respond::Cut { .. }
+        | Respond::Drop { .. }
+        | Respond::Unreachable { .. }
+        | Respond::Hang => None,
     });
     let statuses: Vec<u16> = limits.chain(faults).collect();
     AnswerIndex::new(&statuses)
 }
 
-/// A digest of the world's settings: what is not an event, and yet must be equal for two worlds to be the same one.
+/// A digest of the world's settings: what is no event, and yet must be equal for two worlds to be the same one.
 pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
-    let steps = scenario.traffic.iter().map(|class| (&class.name, &class.steps, class.enqueue_delay));
-    let text = format!("{:?} {:?} {:?}", scenario.provider, steps.collect::<Vec<_>>(), scenario.horizon);
-    Key::word(&text)
+    let mut words = vec![format!("{}", scenario.horizon.as_nanos())];
+    for limit in &scenario.provider.limits {
+        let (amount, per, capacity) = (limit.bucket.amount(), limit.bucket.per(), limit.bucket.capacity());
+        let refusal = (limit.status, limit.refusal_latency.shape(), limit.hint);
+        words.push(format!("{} {} {amount} {per:?} {capacity:?} {refusal:?}", limit.name, limit.counts.word()));
+    }
+    for fault in &scenario.provider.faults {
+        words.push(format!("{} {:?} {:?} {:?}", fault.name, fault.window, fault.probability, fault.respond));
+    }
+    for class in &scenario.traffic {
+        words.push(format!("{} {:?}", class.name, class.enqueue_delay));
+        for step in &class.steps {
+            let shapes = [&step.input_tokens, &step.output_tokens, &step.latency].map(Distribution::shape);
+            words.push(format!("{} {shapes:?}", step.name));
+        }
+    }
+    words.iter().fold(0, |digest, word| mix(digest ^ Key::word(word)))
 }
 
 /// The place of each element's retry budget among all budgets of the scenario, client by client.

@@ -18,6 +18,10 @@ pub struct Step {
     pub output_tokens: Distribution,
     /// Seconds that the provider needs to answer it.
     pub latency: Distribution,
+    /// The model that it asks, for logs.
+    pub model: Option<String>,
+    /// The `max_tokens` that it asks with, for logs.
+    pub max_tokens: Option<u32>,
 }
 
 /// What kind of task a class has.

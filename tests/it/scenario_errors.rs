@@ -97,10 +97,14 @@ fn said(text: &str, variant: Option<&str>, sets: &[&str]) -> String {
 
 /// What is said about each change of the sound scenario, in which `old` must occur.
 fn table(changes: &[(&str, &str)]) -> String {
+    table_of(changes, None)
+}
+
+fn table_of(changes: &[(&str, &str)], variant: Option<&str>) -> String {
     let mut table = String::new();
     for (old, new) in changes {
         assert!(SOUND.contains(old), "{old}");
-        let _ = write!(table, "── {}\n{}", new.replace('\n', " ⏎ "), said(&SOUND.replacen(old, new, 1), None, &[]));
+        let _ = write!(table, "── {}\n{}", new.replace('\n', " ⏎ "), said(&SOUND.replacen(old, new, 1), variant, &[]));
     }
     table
 }
@@ -318,6 +322,67 @@ fn parts_that_do_not_fit_together_are_refused() {
         str![[r#"
 16:20 a request of `live` would wait for ever: `live` has no timeout
   give a layer of the client a `timeout`, such as "60s"
+
+"#]]
+    );
+}
+
+#[test]
+fn one_cause_is_one_fault() {
+    let changes = [
+        // A slip in the key whose value others need.
+        ("horizon = \"1h\"", "horizn = \"1h\""),
+        ("window = [", "windw = ["),
+        ("window = [\"10m\"", "window = [\"10 parsecs\""),
+        (
+            "max_attempts = 4, retry_on = \"any\", backoff = { fixed = \"2s\" }",
+            "preset = \"tenacity\", stop = { after_attempt = 0 }",
+        ),
+        ("max_attempts = 4, retry_on = \"any\", backoff", "max_attempts = \"unlimited\", retry_on = \"any\", bakcoff"),
+        ("preset = \"openai-python\"", "preset = \"openai-pyton\", max_retries = 3, timeot = \"1s\""),
+        ("kind = \"jobs\"", "kind = \"job\""),
+        ("{ every = \"2s\" }", "{ evry = \"2s\", from = \"1s\" }"),
+        ("[clients.live]", "[clients.lively]"),
+        ("clients.batch.layers.queue.max", "clients.bach.layers.queue.max"),
+    ];
+    assert_data_eq!(table_of(&changes, Some("calmer")), file!["refusals/causes.txt"]);
+}
+
+#[test]
+fn independent_faults_are_all_found_at_once() {
+    let text = SOUND
+        .replacen("horizon", "horizonn", 1)
+        .replacen("client = \"live\"", "client = \"batch\"", 1)
+        .replacen("amount = \"700k\"", "amount = nan", 1)
+        .replacen("max_retries = 2", "max_retries = 2, colour = 3", 1);
+    assert_data_eq!(
+        said(&text, None, &["guards.fuse.breaker.last=0"]),
+        str![[r#"
+2:1 unknown key
+  did you mean `horizon`?
+6:10 must be a whole number, found NaN
+  write a number such as 3 or "400k"
+24:70 unknown key
+  keys here are `name`, `off`, `kind`, `preset`, `max_retries`, `timeout`, `max_attempts`, `retry_on`, `obeys_should_retry`, `retries_by_kind`, `total_budget`, `budget_check` and 15 more
+40:10 `batch` retries through a queue, and turns have none
+  use a client without a layer of kind queue, or write `kind = "jobs"`
+--set 0:25 must be at least 1, found 0
+  write a number from 1 to 4096
+
+"#]]
+    );
+}
+
+#[test]
+fn marks_of_other_editors_are_no_faults() {
+    assert_eq!(said(&SOUND.replace('\n', "\r\n"), None, &[]), "accepted\n");
+    assert_eq!(said(&format!("\u{feff}{SOUND}"), None, &[]), "accepted\n");
+    let slip = SOUND.replacen("horizon", "horizn", 1).replace('\n', "\r\n");
+    assert_data_eq!(
+        said(&slip, None, &[]),
+        str![[r#"
+2:1 unknown key
+  did you mean `horizon`?
 
 "#]]
     );

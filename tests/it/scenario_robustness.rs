@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use retrycast::scenario::{Source, load};
 
 use super::scenario_errors::{SOUND, no_trace};
+use super::scenario_vocabulary::every_key;
 
 fn shipped() -> Vec<(String, String)> {
     let mut files: Vec<_> = std::fs::read_dir("scenarios").unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -23,11 +24,28 @@ fn every_variant_of_every_shipped_scenario_is_accepted() {
     }
 }
 
+#[test]
+fn the_reference_names_every_preset_and_its_example_is_sound() {
+    let reference = std::fs::read_to_string("docs/scenario.md").unwrap();
+    for family in retrycast::preset::FAMILIES {
+        let row = reference.lines().find(|line| line.starts_with(&format!("| `{}` |", family.word)));
+        let row = row.unwrap_or_else(|| panic!("no row for {}", family.word));
+        for part in family.versions.iter().map(|v| v.number).chain(family.words.iter().map(|w| w.word)) {
+            assert!(row.contains(part), "{} lacks {part}", family.word);
+        }
+    }
+    let code = |line: &&str| line.starts_with("    ") || line.is_empty();
+    let example: Vec<&str> =
+        reference.lines().skip_while(|line| !line.starts_with("    title")).take_while(code).map(str::trim).collect();
+    load(&Source::new("example.toml", &example.join("\n"))).unwrap();
+}
+
 /// Loads and renders; the value does not matter, that there is one does.
 fn survives(text: &str, sets: &[String]) {
     let source = Source { sets, trace: &no_trace, ..Source::new("any.toml", text) };
     if let Err(refusal) = load(&source) {
         assert!(refusal.count() > 0);
+        #[cfg(feature = "cli")]
         for colour in [false, true] {
             assert!(!retrycast::cli::refusal::render(&refusal, colour).is_empty());
         }
@@ -78,11 +96,11 @@ proptest! {
 
     #[test]
     fn mutations_of_shipped_scenarios_never_panic(
-        which in 0..4_usize,
+        which in 0..5_usize,
         edits in prop::collection::vec((any::<prop::sample::Index>(), 0..40_usize, 0..PIECES.len()), 1..4),
     ) {
         let mut texts: Vec<String> = shipped().into_iter().map(|(_, text)| text).collect();
-        texts.push(SOUND.to_owned());
+        texts.extend([SOUND.to_owned(), every_key()]);
         let mut text = texts[which % texts.len()].clone();
         for (at, length, piece) in edits {
             let boundary = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
@@ -94,9 +112,9 @@ proptest! {
     }
 
     #[test]
-    fn values_swapped_within_a_scenario_never_panic(which in 0..4_usize, a in any::<prop::sample::Index>(), b in any::<prop::sample::Index>()) {
+    fn values_swapped_within_a_scenario_never_panic(which in 0..5_usize, a in any::<prop::sample::Index>(), b in any::<prop::sample::Index>()) {
         let mut texts: Vec<String> = shipped().into_iter().map(|(_, text)| text).collect();
-        texts.push(SOUND.to_owned());
+        texts.extend([SOUND.to_owned(), every_key()]);
         let text = &texts[which % texts.len()];
         // Every `= value` up to the end of its line or the next comma is a candidate.
         let values: Vec<&str> = text.split(" = ").skip(1).map(|rest| rest.split([',', '\n', '}']).next().unwrap_or("")).collect();

@@ -15,12 +15,25 @@ const STYLE: &str = include_str!("page.css");
 /// What a page needs beside its subject.
 #[derive(Clone, Copy, Debug)]
 pub struct Extras<'a> {
-    /// The timeline as an inline SVG; left out where there is none.
-    pub timeline_svg: Option<&'a str>,
-    /// The same for a dark page; without it the light one stands on a white ground.
-    pub timeline_dark_svg: Option<&'a str>,
+    /// The timeline as inline SVGs; left out where there are none.
+    pub timelines: Option<Timelines<'a>>,
+    /// Style rules that carry the pictures' fonts.
+    pub font_faces: &'a str,
     /// The command that prints the page again.
     pub command: &'a str,
+}
+
+/// The same timeline in four layouts, each an inline SVG.
+#[derive(Clone, Copy, Debug)]
+pub struct Timelines<'a> {
+    /// For a wide light page.
+    pub light: &'a str,
+    /// For a wide dark page.
+    pub dark: &'a str,
+    /// For a phone, light.
+    pub narrow: &'a str,
+    /// For a phone, dark.
+    pub narrow_dark: &'a str,
 }
 
 /// The stand-alone page of a run.
@@ -40,8 +53,9 @@ pub fn page(subject: &Subject<'_>, extras: Extras<'_>) -> String {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{} · retrycast</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n",
-        escaped(&subject.scenario.title)
+         <title>{} · retrycast</title>\n<style>\n{}\n{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n",
+        escaped(&subject.scenario.title),
+        extras.font_faces,
     )
 }
 
@@ -90,8 +104,8 @@ mod tests {
         page(
             &subject,
             Extras {
-                timeline_svg: Some(svg),
-                timeline_dark_svg: None,
+                timelines: Some(Timelines { light: svg, dark: svg, narrow: svg, narrow_dark: svg }),
+                font_faces: "",
                 command: "retrycast run scenarios/report_storm.toml --seed 1",
             },
         )
@@ -127,10 +141,7 @@ mod tests {
         scenario.title = "<b>&\"storm\"".into();
         scenario.traffic[0].name = "<i>".into();
         let result = fixture::single();
-        let page = page(
-            &Subject::new(&scenario, &result),
-            Extras { timeline_svg: None, timeline_dark_svg: None, command: "<x>" },
-        );
+        let page = page(&Subject::new(&scenario, &result), Extras { timelines: None, font_faces: "", command: "<x>" });
         assert!(page.contains("&lt;b&gt;&amp;&quot;storm&quot;"));
         assert!(!page.contains("<i>") && !page.contains("<x>"));
     }

@@ -71,7 +71,7 @@ const fn class(tint: Tint) -> &'static str {
 
 /// The timeline; its numbers stand in the table below and in `timeline.csv`.
 pub(super) fn timeline(extras: Extras<'_>, finding: &str) -> String {
-    let Some(light) = extras.timeline_svg else { return String::new() };
+    let Some(timelines) = extras.timelines else { return String::new() };
     let figure = |class: &str, svg: &str| {
         // An XML declaration has no place inside a page.
         let svg = svg.find("<svg").map_or(svg, |at| &svg[at..]);
@@ -80,10 +80,13 @@ pub(super) fn timeline(extras: Extras<'_>, finding: &str) -> String {
             escaped(finding)
         )
     };
-    let figures = match extras.timeline_dark_svg {
-        Some(dark) => figure("on-light", light) + &figure("on-dark", dark),
-        None => figure("on-both", light),
-    };
+    let figures = [
+        figure("on-light wide", timelines.light),
+        figure("on-dark wide", timelines.dark),
+        figure("on-light narrow", timelines.narrow),
+        figure("on-dark narrow", timelines.narrow_dark),
+    ]
+    .concat();
     format!(
         "<section>\n<h2>What happened when</h2>\n{figures}\
          <p class=\"foot\">The numbers of this picture are in <code>timeline.csv</code> beside this page.</p>\n</section>\n",

@@ -1,0 +1,74 @@
+//! `retrycast probe`: one client, one script.
+
+use std::process::ExitCode;
+
+use anyhow::anyhow;
+
+use super::args::{Format, ProbeArgs};
+use super::engine::{self, Refused};
+use super::source::Source;
+use super::stream;
+use crate::policy::Client;
+use crate::preset::Preset;
+use crate::probe::{Script, ScriptFault, probe as ask};
+use crate::random::Seed;
+use crate::report::probe as report;
+use crate::{document, scenario};
+
+/// Says what a client does when the server answers like this.
+pub(super) fn probe(args: &ProbeArgs) -> anyhow::Result<ExitCode> {
+    let client = client(args)?;
+    let answers = answers(args)?;
+    let script = Script::parse(&answers, args.clock).map_err(|faults| bad_script(&answers, &faults))?;
+    let found = ask(&client.1, &script, Seed(args.seed));
+    let answers = answers.split_whitespace().collect::<Vec<&str>>().join(" ");
+    match args.format {
+        Format::Text => stream::print(&report::text(&client.0, &answers, &found)),
+        Format::Json => {
+            let json = report::json(&client.0, &answers, &found);
+            stream::print(&format!("{}\n", serde_json::to_string_pretty(&json)?))
+        }
+    }
+}
+
+/// The client that is asked, with its name: of the file, where one is given and has it, else a preset.
+fn client(args: &ProbeArgs) -> anyhow::Result<(String, Client)> {
+    if let Some(file) = args.file.as_ref().filter(|_| Preset::find(&args.client).is_err()) {
+        let scenario = engine::load(&Source::read(file)?, args.variant.as_deref(), &args.set)?;
+        if let Some(client) = scenario.clients.iter().find(|client| client.name == args.client) {
+            return Ok((client.name.clone(), client.clone()));
+        }
+        let names: Vec<&str> = scenario.clients.iter().map(|client| client.name.as_str()).collect();
+        let hint = document::near::existing("clients", &names, &args.client);
+        return Err(anyhow!("no client `{}` in `{}`\nhint: {hint}", args.client, file.display()));
+    }
+    let client = scenario::preset_client(&args.client, &args.set).map_err(Refused)?;
+    let name = Preset::find(&args.client).map_or_else(|_| args.client.clone(), |preset| preset.name());
+    Ok((name, client))
+}
+
+/// The answers of the command line, or of a file, one or more a line.
+fn answers(args: &ProbeArgs) -> anyhow::Result<String> {
+    if let Some(path) = &args.answers_file {
+        let text = Source::read(path)?.text;
+        let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim().trim_end_matches(','));
+        return Ok(lines.filter(|line| !line.is_empty()).collect::<Vec<&str>>().join(", "));
+    }
+    Ok(args.answers.clone().unwrap_or_default())
+}
+
+fn bad_script(answers: &str, faults: &[ScriptFault]) -> anyhow::Error {
+    let mut text =
+        format!("the answers are not valid: {} fault{}\n", faults.len(), if faults.len() == 1 { "" } else { "s" });
+    for fault in faults {
+        let before = answers[..fault.span.start].chars().count();
+        let carets = "^".repeat(answers[fault.span.clone()].chars().count().max(1));
+        text.push_str(&format!(
+            "\n  {answers}\n  {}{carets} {}\nhint: {}\n",
+            " ".repeat(before),
+            fault.message,
+            fault.hint
+        ));
+    }
+    anyhow!("{}", text.trim_end())
+}

@@ -1,0 +1,132 @@
+//! Results at the edges of what a picture has to cope with: very short, very long, very large, almost nothing.
+
+use super::fixture::{Fixture, at, class, jobs, limit, overload, quiet, scenario, storm, table, turns};
+use crate::experiment::Figure;
+use crate::metrics::{Number, Tree};
+use crate::observe::timeline::{AnswerKind, WorkerActivity};
+use crate::policy::pacer::Counts;
+use crate::provider::Respond;
+use crate::traffic::{TaskKind, TrafficClass};
+
+/// No limits and no faults: three queues that just work, one of them a hundred times as busy.
+pub(super) fn three_queues() -> Fixture {
+    let scenario =
+        scenario(vec![jobs("ocr", 4), jobs("summary", 16), jobs("embedding of very long documents", 200)], 3600.0);
+    let result = quiet(&scenario, 10.0, 60.0);
+    let mut fixture = Fixture { scenario, result };
+    for (class, rate) in [(0, 0.4), (1, 0.9), (2, 60.0)] {
+        storm(&mut fixture, class, (1e9, 1e9, 1e9), rate);
+    }
+    fixture
+}
+
+/// Ten seconds in all, a blip of two.
+pub(super) fn ten_seconds() -> Fixture {
+    let mut scenario = scenario(vec![jobs("report", 3), class("live", TaskKind::Turns, 1)], 10.0);
+    scenario.provider.faults = vec![overload("blip", 3.0, 5.0)];
+    scenario.provider.faults[0].respond = Respond::Hang;
+    scenario.origin = at(3.0);
+    scenario.origin_name = Some("blip".to_string());
+    let result = quiet(&scenario, 0.05, 1.0);
+    let mut fixture = Fixture { scenario, result };
+    storm(&mut fixture, 0, (3.0, 5.0, 6.5), 8.0);
+    turns(&mut fixture, 1, (3.0, 5.0, 6.5), 40.0);
+    let answers = &mut fixture.result.timeline.classes[0].answers;
+    answers.swap(AnswerKind::Overloaded as usize, AnswerKind::Lost as usize);
+    fixture
+}
+
+/// Three days, a window each morning, two that overlap, and no recovery.
+pub(super) fn three_days() -> Fixture {
+    let hour = 3600.0;
+    let mut scenario = scenario(vec![jobs("nightly", 40), class("chat", TaskKind::Turns, 1)], 72.0 * hour);
+    scenario.provider.limits = vec![limit("itpm"), limit("second")];
+    scenario.provider.faults = vec![
+        overload("monday", 8.0 * hour, 10.0 * hour),
+        overload("tuesday", 32.0 * hour, 33.0 * hour),
+        overload("wednesday", 56.0 * hour, 60.0 * hour),
+        overload("failover", 57.0 * hour, 58.0 * hour),
+    ];
+    scenario.origin = at(8.0 * hour);
+    scenario.origin_name = Some("monday".to_string());
+    let result = quiet(&scenario, 600.0, 3600.0);
+    let mut fixture = Fixture { scenario, result };
+    storm(&mut fixture, 0, (56.0 * hour, 60.0 * hour, 72.0 * hour), 0.02);
+    turns(&mut fixture, 1, (56.0 * hour, 60.0 * hour, 72.0 * hour), 0.3);
+    fixture.result.figures =
+        table(vec![("recovery", table(vec![("total_s", Tree::Leaf(Figure::One(Number::real(f64::NAN))))]))]);
+    fixture
+}
+
+/// A run in which nothing happened.
+pub(super) fn nothing() -> Fixture {
+    let mut scenario = scenario(vec![jobs("report", 8), class("live", TaskKind::Turns, 1)], 600.0);
+    scenario.provider.limits = vec![limit("itpm")];
+    let result = quiet(&scenario, 10.0, 60.0);
+    Fixture { scenario, result }
+}
+
+/// A hundred thousand requests a second, by live turns alone.
+pub(super) fn huge() -> Fixture {
+    let mut scenario = scenario(vec![class("live", TaskKind::Turns, 1)], 1800.0);
+    scenario.provider.limits = vec![limit("itpm")];
+    scenario.provider.faults = vec![overload("overload", 300.0, 900.0)];
+    let result = quiet(&scenario, 10.0, 60.0);
+    let mut fixture = Fixture { scenario, result };
+    turns(&mut fixture, 0, (300.0, 900.0, 1000.0), 100_000.0);
+    fixture.result.timeline.classes[0].answers[AnswerKind::Other as usize][20] = 400_000;
+    fixture
+}
+
+/// One job, three requests, one of which fails.
+pub(super) fn tiny() -> Fixture {
+    let scenario = scenario(vec![jobs("only", 1)], 120.0);
+    let mut result = quiet(&scenario, 1.0, 10.0);
+    let series = &mut result.timeline.classes[0];
+    series.arrivals[5] = 1;
+    series.wide_arrivals[0] = 1;
+    series.answers[AnswerKind::Delivered as usize][5] = 1;
+    series.answers[AnswerKind::Overloaded as usize][12] = 1;
+    series.answers[AnswerKind::Delivered as usize][15] = 1;
+    for (i, activity) in
+        [(5, WorkerActivity::Serving), (12, WorkerActivity::Refused), (13, WorkerActivity::WaitingRetry)]
+    {
+        series.workers[activity as usize][i] = 1.0;
+    }
+    Fixture { scenario, result }
+}
+
+/// Five classes of both kinds on two limits.
+pub(super) fn five_classes() -> Fixture {
+    let names = ["report", "export", "import"];
+    let mut traffic: Vec<TrafficClass> = names.map(|name| jobs(name, 8)).into();
+    traffic.extend(["live", "chat"].map(|name| class(name, TaskKind::Turns, 1)));
+    let mut scenario = scenario(traffic, 5400.0);
+    scenario.provider.limits = vec![limit("itpm"), limit("rpm")];
+    scenario.provider.limits[1].counts = Counts::Requests;
+    scenario.provider.faults = vec![overload("overload", 600.0, 1920.0), overload("aftershock", 2700.0, 2760.0)];
+    scenario.origin = at(600.0);
+    scenario.origin_name = Some("overload".to_string());
+    let result = quiet(&scenario, 10.0, 60.0);
+    let mut fixture = Fixture { scenario, result };
+    for class in 0..3 {
+        storm(&mut fixture, class, (600.0, 1920.0, 2340.0), 0.3 / (class + 1) as f64);
+    }
+    for class in 3..5 {
+        turns(&mut fixture, class, (600.0, 1920.0, 2340.0), 0.7);
+    }
+    fixture
+}
+
+/// The incident with names that nobody should choose.
+pub(super) fn long_names() -> Fixture {
+    let mut fixture = super::fixture::replicates();
+    let scenario = &mut fixture.scenario;
+    scenario.traffic[0].name = "people who chat with the assistant in the browser <or> the app & elsewhere".to_string();
+    scenario.traffic[1].name =
+        "quarterly \u{7} compliance reports for all customers of all regions in all languages".to_string();
+    scenario.name = "scenario_with_a_name_".repeat(12);
+    scenario.provider.faults[0].name = "the provider's whole region is overloaded and says so".to_string();
+    scenario.origin_name = Some("provider's whole region was overloaded and said so ".repeat(6));
+    fixture
+}

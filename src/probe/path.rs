@@ -1,0 +1,153 @@
+//! One way through a client under a script: every attempt, when it was sent, what it got, and what was waited for.
+
+use super::script::Script;
+use crate::policy::answer::{Answer, Outcome};
+use crate::policy::backoff::Draws;
+use crate::policy::circuit_breaker::Gate;
+use crate::policy::retry::{GiveUp, LayerState};
+use crate::policy::retry_budget::{BudgetState, RetryBudget};
+use crate::policy::stack::{Client, Cursor, Host, Input, Next, Note};
+use crate::units::{SimDuration, SimTime};
+
+/// More attempts than this are cut off: the client never stops.
+pub(super) const MOST_ATTEMPTS: usize = 10_000;
+
+/// One request of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Attempt {
+    pub(super) sent: SimTime,
+    pub(super) ended: SimTime,
+    pub(super) answer: Answer,
+    /// The layer that waited or tried again after it; `None` after the last one.
+    pub(super) retried_by: Option<usize>,
+}
+
+/// How a path ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// The caller has its answer, good or bad.
+    Answered,
+    /// The last answer never comes and nothing gives up on it.
+    Hangs,
+    /// It was cut off: the client goes on and on.
+    Endless,
+}
+
+/// One way through a client.
+#[derive(Clone, Debug)]
+pub(super) struct Path {
+    pub(super) attempts: Vec<Attempt>,
+    pub(super) last: Answer,
+    pub(super) end: End,
+    /// Why the innermost layer with a say handed the last failure on, and which it was.
+    pub(super) gave_up: Option<(usize, GiveUp)>,
+}
+
+impl Path {
+    /// The wait before each attempt but the first.
+    pub(super) fn waits(&self) -> impl Iterator<Item = SimDuration> + '_ {
+        self.attempts.windows(2).map(|pair| pair[1].sent - pair[0].ended)
+    }
+}
+
+/// The world of a probe: random numbers of one source, budgets that are full, guards that let pass.
+struct World<F> {
+    draws: F,
+    budgets: Vec<Option<BudgetState>>,
+    retried: Option<usize>,
+    gave_up: Option<(usize, GiveUp)>,
+}
+
+impl<D: Draws, F: Fn(usize, u32, u64) -> D> Host for (&mut World<F>, u64) {
+    type Source = D;
+
+    fn draws(&self, element: usize, attempt: u32) -> D {
+        (self.0.draws)(element, attempt, self.1)
+    }
+
+    fn pass(&mut self, _: usize, _: SimTime) -> Gate {
+        Gate::Pass
+    }
+
+    fn passed_back(&mut self, _: usize, _: &Answer, _: SimTime) {}
+
+    fn pay(&mut self, element: usize, budget: &RetryBudget, answer: &Answer, wanted: bool) -> Option<u32> {
+        let state = self.0.budgets[element].get_or_insert_with(|| budget.full());
+        budget.failed(state, answer, wanted)
+    }
+
+    fn repay(&mut self, element: usize, budget: &RetryBudget, last_cost: Option<u32>) {
+        let state = self.0.budgets[element].get_or_insert_with(|| budget.full());
+        budget.succeeded(state, last_cost);
+    }
+
+    fn note(&mut self, note: Note) {
+        match note {
+            Note::Retried(element, _) => self.0.retried = Some(element),
+            Note::GaveUp(element, why) => {
+                self.0.gave_up.get_or_insert((element, why));
+            }
+            Note::CallBegan | Note::CallEnded(_) | Note::Entered(_) | Note::Refused(_) => {}
+        }
+    }
+}
+
+/// Drives a client through a script. `draws` gives the random numbers of a wait: of an element, its attempt, and the
+/// number of requests sent so far.
+pub(super) fn walk<D: Draws>(
+    client: &Client,
+    script: &Script,
+    draws: impl Fn(usize, u32, u64) -> D,
+    most: usize,
+) -> Path {
+    let elements = client.elements().len();
+    let mut states = vec![LayerState::entered(SimTime::ZERO); elements];
+    let mut world = World { draws, budgets: vec![None; elements], retried: None, gave_up: None };
+    let mut path = Path { attempts: Vec::new(), last: Answer::DELIVERED, end: End::Answered, gave_up: None };
+    let (mut cursor, mut input, mut now) = (Cursor::default(), Input::Begin, SimTime::ZERO);
+    loop {
+        world.retried = None;
+        let sent = path.attempts.len() as u64;
+        let next = client.advance(&mut states, &mut cursor, input, now, &mut (&mut world, sent));
+        if let (Some(layer), Some(attempt)) = (world.retried, path.attempts.last_mut()) {
+            attempt.retried_by = Some(layer);
+        }
+        match next {
+            Next::Send => {
+                world.gave_up = None;
+                if path.attempts.len() >= most {
+                    path.end = End::Endless;
+                    return path;
+                }
+                let (ended, answer) = ask(client, script, &states, now, sent);
+                path.attempts.push(Attempt { sent: now, ended, answer, retried_by: None });
+                path.last = answer;
+                if ended == SimTime::NEVER {
+                    path.end = End::Hangs;
+                    return path;
+                }
+                (now, input) = (ended, Input::Answered(answer));
+            }
+            Next::Sleep { until, .. } => (now, input) = (until, Input::Woken),
+            Next::Requeue { at, .. } => (now, input) = (at, Input::Begin),
+            Next::Done(answer) => {
+                path.last = answer;
+                path.gave_up = world.gave_up;
+                return path;
+            }
+        }
+    }
+}
+
+/// When request number `n` ends, and with what: the scripted answer, or the client's timeout.
+fn ask(client: &Client, script: &Script, states: &[LayerState], now: SimTime, n: u64) -> (SimTime, Answer) {
+    let entry = script.entry(n);
+    let answer = entry.answer(client.grammar());
+    let patience = client.timeout_at(states, now).map_or(SimTime::NEVER, |timeout| now + timeout);
+    match entry.after {
+        Some(after) if now + after <= patience => (now + after, answer),
+        // A stream that has begun falls silent: that is no timeout before the answer.
+        _ if answer.outcome == Outcome::Silent => (patience, answer),
+        _ => (patience, Answer::TIMED_OUT),
+    }
+}

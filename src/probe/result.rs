@@ -1,0 +1,235 @@
+//! What a probe found out.
+
+use super::path::{End, MOST_ATTEMPTS, Path, walk};
+use super::script::Script;
+use crate::policy::answer::Outcome;
+use crate::policy::backoff::Always;
+use crate::policy::retry::GiveUp;
+use crate::policy::stack::{Client, Element, Role};
+use crate::random::{Key, Seed};
+use crate::units::SimDuration;
+use std::collections::BTreeMap;
+
+/// How many ways are drawn between the two ends: enough for a mean within a few per cent.
+const SAMPLES: u64 = 400;
+
+/// A range of durations with its mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Span {
+    /// The shortest.
+    pub min: SimDuration,
+    /// The mean, in seconds.
+    pub mean_s: f64,
+    /// The longest.
+    pub max: SimDuration,
+}
+
+/// How many attempts there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Attempts {
+    /// Always so many.
+    Always(u64),
+    /// It depends on the draws: how often each number came.
+    Varying(BTreeMap<u64, u64>),
+    /// The client never stops.
+    Endless,
+}
+
+/// One attempt as it is shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    /// The scripted answer, as it was written.
+    pub answer: String,
+    /// The layer that tried again after it.
+    pub retried_by: Option<String>,
+}
+
+/// What a client does with a script.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probe {
+    /// How many attempts.
+    pub attempts: Attempts,
+    /// The wait before each attempt but the first; both ends are exact where no total time limit cuts them.
+    pub waits: Vec<Span>,
+    /// All waits together.
+    pub total_wait: Span,
+    /// From the first attempt until the caller has its answer.
+    pub total: Span,
+    /// What the caller gets: `ok`, `raised 429`, `returned 503`, `hangs`, `never stops`.
+    pub outcome: String,
+    /// The attempts of the middle way.
+    pub shown: Vec<Shown>,
+    /// Why it ends, in words; `None` after a success.
+    pub why: Option<String>,
+}
+
+/// Asks a client what it does with a script.
+pub fn probe(client: &Client, script: &Script, seed: Seed) -> Probe {
+    let key = seed.key().named("probe");
+    let sampled = (0..SAMPLES).map(|sample| sampled(client, script, key.with(sample)));
+    let first = sampled.clone().next().unwrap_or_else(|| walk(client, script, |_, _, _| Always(0.5), MOST_ATTEMPTS));
+    if first.end == End::Endless {
+        return found(client, script, &first, &[first.clone()]);
+    }
+    let paths: Vec<Path> = sampled.collect();
+    found(client, script, &first, &paths)
+}
+
+fn sampled(client: &Client, script: &Script, key: Key) -> Path {
+    let draws =
+        |element: usize, attempt: u32, sent: u64| key.with(element as u64).with(u64::from(attempt)).with(sent).stream();
+    walk(client, script, draws, MOST_ATTEMPTS)
+}
+
+fn found(client: &Client, script: &Script, first: &Path, paths: &[Path]) -> Probe {
+    let longest = paths.iter().map(|path| path.attempts.len()).max().unwrap_or(0);
+    let waits = spans(client, script, paths, longest);
+    let total_wait = sum_span(&waits, paths, |path| path.waits().sum(), client);
+    let lasted =
+        |path: &Path| path.attempts.last().map_or(SimDuration::ZERO, |last| last.ended.since(first_sent(path)));
+    let took: SimDuration = lasted(first).saturating_sub(first.waits().sum());
+    let total = Span {
+        min: total_wait.min + took,
+        mean_s: paths.iter().map(|path| lasted(path).as_secs_f64()).sum::<f64>() / paths.len() as f64,
+        max: total_wait.max + took,
+    };
+    Probe {
+        attempts: attempts(first, paths),
+        waits,
+        total_wait,
+        total,
+        outcome: outcome(client, first),
+        shown: shown(client, script, first),
+        why: why(client, first),
+    }
+}
+
+fn first_sent(path: &Path) -> crate::units::SimTime {
+    path.attempts.first().map_or(crate::units::SimTime::ZERO, |attempt| attempt.sent)
+}
+
+fn attempts(first: &Path, paths: &[Path]) -> Attempts {
+    if first.end == End::Endless {
+        return Attempts::Endless;
+    }
+    let mut counts = BTreeMap::new();
+    for path in paths {
+        *counts.entry(path.attempts.len() as u64).or_insert(0) += 1;
+    }
+    match counts.len() {
+        1 => Attempts::Always(first.attempts.len() as u64),
+        _ => Attempts::Varying(counts),
+    }
+}
+
+/// The range of every wait: both ends of every draw, without the time limits that would end a path early, and where
+/// such a limit cuts a wait, what was seen.
+fn spans(client: &Client, script: &Script, paths: &[Path], longest: usize) -> Vec<Span> {
+    let timeless = without_deadlines(client);
+    let [low, high] = [0.0, 1.0].map(|end| walk(&timeless, script, |_, _, _| Always(end), longest));
+    let ends: Vec<Vec<SimDuration>> = [&low, &high].map(|path| path.waits().collect()).to_vec();
+    (0..longest.saturating_sub(1))
+        .map(|n| {
+            let seen: Vec<SimDuration> = paths.iter().filter_map(|path| path.waits().nth(n)).collect();
+            let bounds = ends.iter().filter_map(|waits| waits.get(n)).chain(&seen);
+            Span {
+                min: bounds.clone().min().copied().unwrap_or_default(),
+                mean_s: seen.iter().map(|wait| wait.as_secs_f64()).sum::<f64>() / seen.len().max(1) as f64,
+                max: bounds.max().copied().unwrap_or_default(),
+            }
+        })
+        .collect()
+}
+
+/// The range of a sum of waits: the sums of both ends where every path takes all of them, else what was seen.
+fn sum_span(waits: &[Span], paths: &[Path], sum: impl Fn(&Path) -> SimDuration, client: &Client) -> Span {
+    let sums: Vec<SimDuration> = paths.iter().map(sum).collect();
+    let all_alike = paths.iter().all(|path| path.attempts.len() == waits.len() + 1);
+    let mean_s = sums.iter().map(|sum| sum.as_secs_f64()).sum::<f64>() / sums.len().max(1) as f64;
+    if all_alike && !has_deadline(client) {
+        return Span { min: waits.iter().map(|w| w.min).sum(), mean_s, max: waits.iter().map(|w| w.max).sum() };
+    }
+    let (min, max) = (sums.iter().min().copied().unwrap_or_default(), sums.iter().max().copied().unwrap_or_default());
+    Span { min, mean_s, max }
+}
+
+fn has_deadline(client: &Client) -> bool {
+    client.elements().iter().any(|element| element.role.policy().is_some_and(|policy| policy.deadline.is_some()))
+}
+
+/// The same client without total time limits.
+fn without_deadlines(client: &Client) -> Client {
+    let elements = client.elements().iter().map(|element| {
+        let mut element: Element = element.clone();
+        if let Role::Retry(policy) | Role::Queue(policy, _) = &mut element.role {
+            let keeps_attempts = policy.max_attempts.filter(|_| !policy.stops_at_both);
+            (policy.deadline, policy.max_attempts) = (None, keeps_attempts);
+            policy.stops_at_both = false;
+        }
+        element
+    });
+    let rebuilt = Client::new(client.name.clone(), client.for_tests, elements.collect());
+    rebuilt.unwrap_or_else(|| client.clone()).with_grammar(client.grammar().clone())
+}
+
+fn shown(client: &Client, script: &Script, path: &Path) -> Vec<Shown> {
+    let name = |element: usize| client.elements()[element].name.clone();
+    let attempts = path.attempts.iter().zip(0..);
+    attempts
+        .map(|(attempt, n)| Shown {
+            answer: match attempt.answer.outcome {
+                Outcome::TimedOut if script.entry(n).after.is_some() => format!("{} (timeout)", script.entry(n).text),
+                _ => script.entry(n).text.clone(),
+            },
+            retried_by: attempt.retried_by.map(name),
+        })
+        .collect()
+}
+
+/// What the caller gets.
+fn outcome(client: &Client, path: &Path) -> String {
+    match path.end {
+        End::Hangs => return "hangs".to_owned(),
+        End::Endless => return "never stops".to_owned(),
+        End::Answered => {}
+    }
+    let answer = path.last;
+    if answer.is_delivered() {
+        return "ok".to_owned();
+    }
+    let what = match answer.outcome {
+        Outcome::Refused => answer.status.to_string(),
+        other => other.word().replace('_', " "),
+    };
+    let returned = path.gave_up.is_some_and(|(element, why)| {
+        let hands_back = client.elements()[element].role.policy().map(|policy| policy.hands_back).unwrap_or_default();
+        let response = match why {
+            GiveUp::NotRetried => hands_back.unretried,
+            GiveUp::Exhausted | GiveUp::Deadline | GiveUp::HintTooLong | GiveUp::Suppressed => hands_back.exhausted,
+            GiveUp::HintBroken => false,
+        };
+        response && answer.outcome == Outcome::Refused
+    });
+    if returned { format!("returned {what}") } else { format!("raised {what}") }
+}
+
+fn why(client: &Client, path: &Path) -> Option<String> {
+    if path.last.is_delivered() && path.end == End::Answered {
+        return None;
+    }
+    match path.end {
+        End::Hangs => return Some("no answer comes, and no layer has a timeout".to_owned()),
+        End::Endless => return Some(format!("cut off after {MOST_ATTEMPTS} attempts")),
+        End::Answered => {}
+    }
+    let (element, why) = path.gave_up?;
+    let name = &client.elements()[element].name;
+    Some(match why {
+        GiveUp::NotRetried => format!("`{name}` does not repeat this"),
+        GiveUp::Exhausted => format!("`{name}` has used its attempts"),
+        GiveUp::Deadline => format!("the total time of `{name}` does not allow another attempt"),
+        GiveUp::HintTooLong => format!("`{name}` gives up over the hint"),
+        GiveUp::HintBroken => format!("`{name}` fails over the hint itself"),
+        GiveUp::Suppressed => format!("the retry budget of `{name}` does not allow another attempt"),
+    })
+}

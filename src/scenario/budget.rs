@@ -1,0 +1,162 @@
+//! Reading a retry budget: the quota of the AWS SDKs or the throttle of gRPC.
+
+use super::context::Read;
+use super::failures::by_kind;
+use crate::document::{Fault, Field};
+use crate::policy::RetryBudget;
+use crate::policy::retry_budget::{Quota, Refund, Throttle};
+
+/// The most tokens of a budget.
+const MOST_TOKENS: u64 = 1_000_000;
+
+/// The most that one retry costs: a layer remembers what its last one did in 16 bits.
+const MOST_COST: u64 = 65_534;
+
+/// The most kinds of failure with a cost of their own.
+const MOST_COSTS: usize = 8;
+
+/// A budget; `"none"` switches off the one of a preset.
+pub(super) fn budget(field: &Field<'_>) -> Read<Option<RetryBudget>> {
+    if field.node.as_table().is_none() {
+        if field.node.as_str() == Some("none") {
+            return Some(None);
+        }
+        return field.must("be a retry budget", r#"write "none", { quota = {} } or { throttle = { … } }"#);
+    }
+    let reader = field.table("one budget")?;
+    let chosen = reader.only(&["quota", "throttle"]);
+    reader.finish();
+    match chosen? {
+        ("quota", field) => quota(&field).map(RetryBudget::Quota).map(Some),
+        (_, field) => throttle(&field).map(RetryBudget::Throttle).map(Some),
+    }
+}
+
+/// A quota; what it does not say is as the AWS SDKs have it.
+fn quota(field: &Field<'_>) -> Option<Quota> {
+    let before = field.faults().len();
+    let reader = field.table("capacity, cost, costs, refund and retried_refund")?;
+    let capacity = reader.or("capacity", 500, |field| field.whole(1..=MOST_TOKENS));
+    let dearest = capacity.unwrap_or(MOST_TOKENS);
+    let cost = reader.or("cost", 5.min(dearest), |field| price(field, dearest));
+    let costs = reader.or("costs", Vec::new(), |field| {
+        by_kind(field, "costs", MOST_COSTS, |reader| {
+            let said = reader.need("cost", "write what a retry costs after these failures, such as 10");
+            said.and_then(|field| price(&field, dearest)).map(|cost| cost as u32)
+        })
+    });
+    let refund = reader.or("refund", 1, |field| field.whole(0..=MOST_TOKENS));
+    let retried_refund = reader.or("retried_refund", Refund::LastRetry, retried_refund);
+    reader.finish();
+    if field.faults().len() > before {
+        return None;
+    }
+    Some(Quota {
+        capacity: capacity? as u32,
+        cost: cost? as u32,
+        costs: costs?,
+        refund: refund? as u32,
+        retried_refund: retried_refund?,
+    })
+}
+
+fn price(field: &Field<'_>, capacity: u64) -> Option<u64> {
+    let cost = field.whole(0..=MOST_COST)?;
+    if cost > capacity {
+        let fault = Fault::new(field.place(), format!("costs more than the `capacity` of {capacity}, found {cost}"));
+        field.faults().add(fault.hint("raise the `capacity`, or lower the cost"));
+        return None;
+    }
+    Some(cost)
+}
+
+fn retried_refund(field: &Field<'_>) -> Option<Refund> {
+    if field.node.as_str() == Some("last_retry") {
+        return Some(Refund::LastRetry);
+    }
+    if field.node.as_str().is_some_and(|text| !text.starts_with(|c: char| c.is_ascii_digit())) {
+        return field.must("be a number of tokens", r#"write a number such as 1, or "last_retry""#);
+    }
+    field.whole(0..=MOST_TOKENS).map(|tokens| Refund::Tokens(tokens as u32))
+}
+
+fn throttle(field: &Field<'_>) -> Option<Throttle> {
+    let reader = field.table("max_tokens and ratio")?;
+    let max_tokens = reader.need("max_tokens", "write the tokens that it starts with, such as 10");
+    let max_tokens = max_tokens.and_then(|field| field.whole(1..=MOST_TOKENS));
+    let ratio = reader.need("ratio", "write the tokens that a success gives, such as 0.1");
+    let ratio = ratio.and_then(|field| thousandths(&field));
+    reader.finish();
+    Some(Throttle { max_tokens: max_tokens? as u32, ratio_thousandths: ratio? })
+}
+
+/// A number of tokens in thousandths: gRPC reads no further digits.
+fn thousandths(field: &Field<'_>) -> Option<u32> {
+    let thousandths = field.number(0.001..=1_000.0)? * 1_000.0;
+    let whole = thousandths.round();
+    if (thousandths - whole).abs() > 1e-6 {
+        return field.must("have at most three decimals", format!("write {}", whole.max(1.0) / 1_000.0));
+    }
+    Some(whole as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Faults, parse};
+    use crate::policy::{Classification, Outcome, OutcomeSet};
+
+    fn read(value: &str) -> Result<Option<RetryBudget>, String> {
+        let faults = Faults::default();
+        let root = parse::own(&format!("a = {value}"));
+        let entry = root.get("a").unwrap();
+        let read = budget(&Field::new(entry.key, &entry.node, &faults));
+        faults.into_sorted().0.pop().map_or_else(|| Ok(read.unwrap()), |fault| Err(fault.message))
+    }
+
+    #[test]
+    fn a_quota_is_the_one_of_the_aws_sdks_but_for_what_it_says() {
+        let aws = Quota { capacity: 500, cost: 5, costs: Vec::new(), refund: 1, retried_refund: Refund::LastRetry };
+        assert_eq!(read("{ quota = {} }"), Ok(Some(RetryBudget::Quota(aws.clone()))));
+        let timeouts =
+            Classification { outcomes: OutcomeSet::EMPTY.with(Outcome::TimedOut), ..Classification::default() };
+        let own = Quota { cost: 14, costs: vec![(timeouts, 10)], refund: 0, retried_refund: Refund::Tokens(2), ..aws };
+        let value = r#"{ quota = { cost = 14, costs = [{ on = ["read_timeout"], cost = 10 }], refund = 0, retried_refund = 2 } }"#;
+        assert_eq!(read(value), Ok(Some(RetryBudget::Quota(own))));
+        assert_eq!(read("\"none\""), Ok(None));
+    }
+
+    #[test]
+    fn a_throttle_counts_in_thousandths() {
+        let throttle =
+            |max_tokens, ratio_thousandths| Some(RetryBudget::Throttle(Throttle { max_tokens, ratio_thousandths }));
+        assert_eq!(read("{ throttle = { max_tokens = 10, ratio = 0.1 } }"), Ok(throttle(10, 100)));
+        assert_eq!(read("{ throttle = { max_tokens = \"1M\", ratio = 2.345 } }"), Ok(throttle(1_000_000, 2_345)));
+    }
+
+    #[test]
+    fn budgets_that_make_no_sense_are_refused() {
+        for (value, message) in [
+            ("\"quota\"", "must be a retry budget, found \"quota\""),
+            ("{}", "says none of the things that it could"),
+            ("{ qouta = {} }", "unknown key"),
+            ("{ quota = {}, throttle = {} }", "says `throttle` beside `quota`"),
+            ("{ quota = { capacity = 0 } }", "must be at least 1, found 0"),
+            ("{ quota = { capacity = 1_000_001 } }", "must be at most 1000000, found 1000001"),
+            ("{ quota = { capacity = 4, cost = 5 } }", "costs more than the `capacity` of 4, found 5"),
+            (
+                "{ quota = { costs = [{ on = [429], cost = 501 }] } }",
+                "costs more than the `capacity` of 500, found 501",
+            ),
+            ("{ quota = { costs = [{ cost = 5 }] } }", "lacks the key `on`"),
+            ("{ quota = { refund = -1 } }", "must be at least 0, found -1"),
+            ("{ quota = { retried_refund = \"last\" } }", "must be a number of tokens, found \"last\""),
+            ("{ throttle = { max_tokens = 10 } }", "lacks the key `ratio`"),
+            ("{ throttle = { max_tokens = 10, ratio = 0 } }", "must be at least 0.001, found 0"),
+            ("{ throttle = { max_tokens = 10, ratio = nan } }", "must be a number, found NaN"),
+            ("{ throttle = { max_tokens = 10, ratio = 0.12345 } }", "must have at most three decimals, found 0.12345"),
+        ] {
+            assert_eq!(read(value), Err(message.to_owned()), "{value}");
+        }
+    }
+}
