@@ -65,7 +65,7 @@ impl Answers {
             kind: AnswerKind::of(answer),
             activity: if delivered { WorkerActivity::Serving } else { WorkerActivity::Refused },
         });
-        assert!(self.known.len() <= usize::from(u16::MAX), "a provider has fewer ways to answer");
+        assert!(u16::try_from(self.known.len()).is_ok(), "a provider has fewer ways to answer");
         self.known.len() - 1
     }
 

@@ -166,9 +166,9 @@ fn work_is_what_was_shown(seen: &Seen) {
             if let Fact::RequestEnded { task, run, sent, at, answer, .. } = fact {
                 let took = (*at - *sent).as_secs_f64();
                 if answer.is_delivered() {
-                    serving += took
+                    serving += took;
                 } else {
-                    refused += took
+                    refused += took;
                 }
                 let last = runs.insert(*task, *run).unwrap_or(1);
                 assert!(last <= *run, "runs come one after the other");
@@ -340,19 +340,19 @@ fn shares_and_times_lie_where_they_can(seen: &Seen) {
 /// Everything at once: one scenario, one seed.
 fn check(words: &[u16], seed: u64) {
     let text = text(&mut Tape::new(words));
-    let seen = Seen::of(&text, seed);
-    tasks_end_once_and_are_counted_once(&seen);
-    responses_are_the_requests_that_ended(&seen);
-    phases_hold_what_happened_in_them(&seen);
-    work_is_what_was_shown(&seen);
-    factors_multiply_to_amplification(&seen);
-    worker_time_is_the_time_of_all_workers(&seen);
-    phases_that_cover_the_run_add_up_to_it(&seen);
-    series_add_up_to_the_totals(&seen);
-    limits_let_through_what_they_hold(&seen, &text);
-    no_stack_sends_more_than_explain_says(&seen);
-    shares_and_times_lie_where_they_can(&seen);
-    assert_eq!(simulate(&seen.scenario, Seed(seed)).digest, seen.outcome.digest, "who watches changes nothing");
+    let run = Seen::of(&text, seed);
+    tasks_end_once_and_are_counted_once(&run);
+    responses_are_the_requests_that_ended(&run);
+    phases_hold_what_happened_in_them(&run);
+    work_is_what_was_shown(&run);
+    factors_multiply_to_amplification(&run);
+    worker_time_is_the_time_of_all_workers(&run);
+    phases_that_cover_the_run_add_up_to_it(&run);
+    series_add_up_to_the_totals(&run);
+    limits_let_through_what_they_hold(&run, &text);
+    no_stack_sends_more_than_explain_says(&run);
+    shares_and_times_lie_where_they_can(&run);
+    assert_eq!(simulate(&run.scenario, Seed(seed)).digest, run.outcome.digest, "who watches changes nothing");
 }
 
 /// How many random scenarios; more of them, and other ones, with `PROPTEST_CASES` and `PROPTEST_RNG_SEED`.

@@ -130,8 +130,8 @@ fn world(scenario: &Scenario, seed: u64) -> (BTreeMap<(u16, u32), SimTime>, BTre
             Fact::TaskArrived { class, task, at } => assert_eq!(arrivals.insert((class, task), at), None),
             Fact::RequestEnded { class, task, step, ordinal, sent, at, answer, by, input_tokens, .. } => {
                 let timed_out = answer.outcome == Outcome::TimedOut;
-                let drawn = Drawn { input_tokens, sent, lasted: at - sent, timed_out, by };
-                assert_eq!(draws.insert((class, task, step, ordinal), drawn), None, "a request is counted once");
+                let fate = Drawn { input_tokens, sent, lasted: at - sent, timed_out, by };
+                assert_eq!(draws.insert((class, task, step, ordinal), fate), None, "a request is counted once");
             }
             Fact::TaskEnded { .. } => {}
         }
@@ -148,15 +148,15 @@ fn a_policy_moves_no_arrival_no_token_and_no_fault_draw() {
         assert_eq!(other_arrivals, arrivals);
         let mut compared = 0;
         for (which, other) in &other_draws {
-            let Some(drawn) = draws.get(which) else { continue };
-            assert_eq!(other.input_tokens, drawn.input_tokens, "{which:?}");
+            let Some(first) = draws.get(which) else { continue };
+            assert_eq!(other.input_tokens, first.input_tokens, "{which:?}");
             // In and out of the window the probabilities are constant, so that equal draws mean equal fates there. A
             // limit answers by its level and a timeout by policy: neither is drawn.
-            let same_time = window.contains(other.sent) == window.contains(drawn.sent);
+            let same_time = window.contains(other.sent) == window.contains(first.sent);
             let drawn_alone = |d: &Drawn| !matches!(d.by, AnsweredBy::Limit(_)) && !d.timed_out;
-            if same_time && drawn_alone(other) && drawn_alone(drawn) {
+            if same_time && drawn_alone(other) && drawn_alone(first) {
                 compared += 1;
-                assert_eq!((other.by, other.lasted), (drawn.by, drawn.lasted), "{which:?}");
+                assert_eq!((other.by, other.lasted), (first.by, first.lasted), "{which:?}");
             }
         }
         assert!(compared > 3_000, "{compared}");

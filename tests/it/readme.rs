@@ -110,7 +110,9 @@ fn the_commands_of_the_pages_print_what_they_show() {
         .map(|entry| format!("docs/{}", entry.unwrap().file_name().to_str().unwrap()))
         .collect();
     pages.sort();
-    pages.iter().for_each(|page| check(page));
+    for page in &pages {
+        check(page);
+    }
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn a_layer_uses_only_layers_to_its_left() {
     let place = |name: &str| layers.iter().position(|layer| layer == name);
     let mut wrong = Vec::new();
     for (path, text) in sources("src") {
-        let Some(own) = path.split('/').nth(1).and_then(|name| place(name)) else { continue };
+        let Some(own) = path.split('/').nth(1).and_then(&place) else { continue };
         for (n, line) in text.lines().enumerate() {
             for rest in code(line).split("crate::").skip(1) {
                 let used: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
