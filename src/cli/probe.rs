@@ -110,12 +110,8 @@ fn bad_script(answers: &str, faults: &[ScriptFault]) -> anyhow::Error {
     for fault in faults {
         let before = answers[..fault.span.start].chars().count();
         let carets = "^".repeat(answers[fault.span.clone()].chars().count().max(1));
-        text.push_str(&format!(
-            "\n  {answers}\n  {}{carets} {}\nhint: {}\n",
-            " ".repeat(before),
-            fault.message,
-            fault.hint
-        ));
+        let ScriptFault { message, hint, .. } = fault;
+        text.extend(["\n  ", answers, "\n  ", &" ".repeat(before), &carets, " ", message, "\nhint: ", hint, "\n"]);
     }
     anyhow!("{}", text.trim_end())
 }

@@ -141,6 +141,7 @@ pub(crate) fn one_job(client: Client, names: &[&str]) -> Scenario {
 }
 
 /// The incident: report jobs through three layers, live turns on the same limit; `fixed` applies the five fixes.
+#[expect(clippy::too_many_lines, reason = "one scenario, written out")]
 pub(crate) fn incident(fixes: bool) -> Scenario {
     let horizon = minute(120);
     let overload = Fault {

@@ -159,7 +159,7 @@ impl ClassLedger {
         match why {
             GiveUp::Exhausted => counts.exhausted += 1,
             GiveUp::NotRetried | GiveUp::Deadline | GiveUp::HintTooLong | GiveUp::HintBroken | GiveUp::Suppressed => {
-                counts.gave_up += 1
+                counts.gave_up += 1;
             }
         }
     }

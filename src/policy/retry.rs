@@ -11,6 +11,7 @@ use crate::units::{SimDuration, SimTime};
 
 /// The settings of one retry layer.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch that some library has, and none excludes another")]
 pub struct RetryPolicy {
     /// Which failures are repeated.
     pub retry_on: Classification,

@@ -284,36 +284,28 @@ impl Client {
         now: SimTime,
         host: &mut impl Host,
     ) -> Next {
-        let mut answer = None;
-        // A guard that is asked again stands inside a call which has begun before.
-        let mut asked_again = false;
-        let mut at = match input {
-            Input::Begin => self.queue_edge,
-            Input::Woken if cursor.at_gate => {
-                asked_again = true;
-                cursor.at as usize + 1
-            }
-            Input::Woken => cursor.at as usize,
-            Input::Answered(got) => {
-                answer = Some(got);
-                0
-            }
+        let mut outward = match input {
+            Input::Begin => Walk::GoesOn(self.queue_edge),
+            Input::Woken => Walk::GoesOn(cursor.at as usize + usize::from(cursor.at_gate)),
+            Input::Answered(answer) => self.outward(0, &answer, states, cursor, now, host),
         };
+        // A guard that is asked again stands inside a call which has begun before.
+        let mut asked_again = matches!(input, Input::Woken) && cursor.at_gate;
         loop {
-            let walk = match answer {
-                None => self.inward(at, asked_again, states, cursor, now, host),
-                Some(answer) => self.outward(at, answer, states, cursor, now, host),
+            let below = match outward {
+                Walk::Stops(next) => return next,
+                Walk::GoesOn(below) => below,
             };
-            match walk {
-                Walk::Stop(next) => return next,
-                Walk::Outward { from, with } => (at, answer) = (from, Some(with)),
-                Walk::Inward { below } => (at, answer) = (below, None),
-            }
+            outward = match self.inward(below, asked_again, states, cursor, now, host) {
+                Walk::Stops(next) => return next,
+                Walk::GoesOn(from) => self.outward(from, &Answer::SHORT_CIRCUITED, states, cursor, now, host),
+            };
             asked_again = false;
         }
     }
 
-    /// Walks inward through the elements below `top`.
+    /// Walks inward through the elements below `top`. It goes on outward where a guard refuses.
+    #[inline]
     fn inward(
         &self,
         top: usize,
@@ -339,15 +331,15 @@ impl Client {
                     // A reservation that is already made is not asked for again: the wait ends inside the guard.
                     Gate::Reserved(until) => {
                         *cursor = Cursor { at: at as u8, at_gate: false };
-                        return Walk::Stop(Next::Sleep { until, why: Waiting::Limiter, holds_worker: true });
+                        return Walk::Stops(Next::Sleep { until, why: Waiting::Limiter, holds_worker: true });
                     }
                     Gate::Wait(until) => {
                         *cursor = Cursor { at: at as u8, at_gate: true };
-                        return Walk::Stop(Next::Sleep { until, why: Waiting::Limiter, holds_worker: true });
+                        return Walk::Stops(Next::Sleep { until, why: Waiting::Limiter, holds_worker: true });
                     }
                     Gate::Refuse => {
                         host.note(Note::Refused(at));
-                        return Walk::Outward { from: at + 1, with: Answer::SHORT_CIRCUITED };
+                        return Walk::GoesOn(at + 1);
                     }
                 },
                 Role::Queue(..) => unreachable!("a run begins inside its queue"),
@@ -356,14 +348,15 @@ impl Client {
         if self.call_edge == 0 {
             host.note(Note::CallBegan);
         }
-        Walk::Stop(Next::Send)
+        Walk::Stops(Next::Send)
     }
 
-    /// Carries an answer outward from element `from`.
+    /// Carries an answer outward from element `from`. It goes on inward where a layer tries again at once.
+    #[inline]
     fn outward(
         &self,
         from: usize,
-        answer: Answer,
+        answer: &Answer,
         states: &mut [LayerState],
         cursor: &mut Cursor,
         now: SimTime,
@@ -371,21 +364,21 @@ impl Client {
     ) -> Walk {
         for at in from..self.elements.len() {
             if at == self.call_edge {
-                host.note(Note::CallEnded(answer));
+                host.note(Note::CallEnded(*answer));
             }
             match &self.elements[at].role {
-                Role::Guard(guard) => host.passed_back(*guard, &answer, now),
+                Role::Guard(guard) => host.passed_back(*guard, answer, now),
                 Role::Retry(policy) | Role::Queue(policy, _) if answer.is_delivered() => {
                     if let Some(budget) = &policy.budget {
                         host.repay(at, budget, states[at].paid.checked_sub(1).map(u32::from));
                     }
                 }
-                Role::Retry(policy) => match decide(policy, at, states, &answer, now, host) {
+                Role::Retry(policy) => match decide(policy, at, states, answer, now, host) {
                     None => {}
-                    Some(until) if until == now => return Walk::Inward { below: at },
+                    Some(until) if until == now => return Walk::GoesOn(at),
                     Some(until) => {
                         *cursor = Cursor { at: at as u8, at_gate: false };
-                        return Walk::Stop(Next::Sleep {
+                        return Walk::Stops(Next::Sleep {
                             until,
                             why: Waiting::Retry,
                             holds_worker: policy.holds_worker,
@@ -393,27 +386,25 @@ impl Client {
                     }
                 },
                 Role::Queue(policy, requeue) => {
-                    if let Some(at) = decide(policy, at, states, &answer, now, host) {
-                        return Walk::Stop(Next::Requeue { at, requeue: *requeue });
+                    if let Some(at) = decide(policy, at, states, answer, now, host) {
+                        return Walk::Stops(Next::Requeue { at, requeue: *requeue });
                     }
                 }
             }
         }
         if self.call_edge == self.elements.len() {
-            host.note(Note::CallEnded(answer));
+            host.note(Note::CallEnded(*answer));
         }
-        Walk::Stop(Next::Done(answer))
+        Walk::Stops(Next::Done(*answer))
     }
 }
 
 /// One leg of the walk through a stack.
 enum Walk {
     /// Nothing more can be done now.
-    Stop(Next),
-    /// Outward from this element, with this answer.
-    Outward { from: usize, with: Answer },
-    /// Inward through the elements below this one.
-    Inward { below: usize },
+    Stops(Next),
+    /// The walk turns round and goes on from here: inward below this element, or outward from it on.
+    GoesOn(usize),
 }
 
 /// When element `at` tries again, or `None` where it hands the failure on.

@@ -69,7 +69,7 @@ pub fn probe(client: &Client, script: &Script, seed: Seed) -> Probe {
     let sampled = (0..SAMPLES).map(|sample| sampled(client, script, key.with(sample)));
     let first = sampled.clone().next().unwrap_or_else(|| walk(client, script, |_, _, _| Always(0.5), MOST_ATTEMPTS));
     if first.end == End::Endless {
-        return found(client, script, &first, &[first.clone()]);
+        return found(client, script, &first, std::slice::from_ref(&first));
     }
     let paths: Vec<Path> = sampled.collect();
     found(client, script, &first, &paths)

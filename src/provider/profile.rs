@@ -1,5 +1,6 @@
 //! A probability that changes over time: straight lines between points.
 
+use super::fault::Window;
 use crate::units::SimTime;
 
 /// A piecewise-linear function of time with values from 0 to 1.
@@ -30,18 +31,48 @@ impl Profile {
 
     /// The value at `now`.
     pub fn at(&self, now: SimTime) -> f64 {
+        self.piece(now).at(now)
+    }
+
+    /// The straight piece that `now` lies on.
+    pub fn piece(&self, now: SimTime) -> Piece {
         let next = self.points.partition_point(|(time, _)| *time <= now);
-        if next == 0 {
-            return self.points[0].1;
+        match (next.checked_sub(1).map(|last| self.points[last]), self.points.get(next)) {
+            (Some((from, low)), Some(&(to, high))) => Piece { span: Window { from, to }, low, rise: high - low },
+            (Some((from, value)), None) => Piece::flat(value, Window { from, to: SimTime::NEVER }),
+            (None, _) => Piece::flat(self.points[0].1, Window { from: SimTime::ZERO, to: self.points[0].0 }),
         }
-        let (from, low) = self.points[next - 1];
-        let Some(&(to, high)) = self.points.get(next) else { return low };
-        low + (high - low) * ((now - from).as_nanos() as f64 / (to - from).as_nanos() as f64)
     }
 
     /// The largest value anywhere.
     pub fn peak(&self) -> f64 {
         self.points.iter().map(|(_, value)| *value).fold(0.0, f64::max)
+    }
+}
+
+/// One straight piece of a profile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Piece {
+    /// Where it holds; not empty where it rises or falls.
+    pub span: Window,
+    low: f64,
+    rise: f64,
+}
+
+impl Piece {
+    /// The same value all along.
+    pub const fn flat(value: f64, span: Window) -> Piece {
+        Piece { span, low: value, rise: 0.0 }
+    }
+
+    /// The value at `now`, which lies in the span.
+    #[inline]
+    pub fn at(&self, now: SimTime) -> f64 {
+        if self.rise == 0.0 {
+            return self.low;
+        }
+        let share = (now - self.span.from).as_nanos() as f64 / self.span.length().as_nanos() as f64;
+        self.low + self.rise * share
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::fault::{Fault, Respond};
 use super::limit::Limit;
+use super::profile::Piece;
 use super::script::Script;
 use super::{Provider, Request};
 use crate::policy::answer::{Answer, Hint};
@@ -25,7 +26,10 @@ pub enum Verdict {
         by: AnsweredBy,
     },
     /// Nothing ever comes back.
-    Never,
+    Never {
+        /// Whose silence it is.
+        by: AnsweredBy,
+    },
 }
 
 /// Who answered a request.
@@ -46,6 +50,9 @@ pub struct ProviderState<'a> {
     levels: Vec<TokenBucketState>,
     /// For each fault the name's key word, so that its draws do not depend on its place in the file.
     fault_words: Vec<u64>,
+    /// For each fault and class the piece of its probability that was last looked at. Time hardly moves between two
+    /// requests; to look each of them up in the profile took a tenth of the event loop's time.
+    chances: Vec<Vec<Piece>>,
     limit_words: Vec<u64>,
     /// What each fault answers; `None` where nothing ever comes back.
     fault_answers: Vec<Option<Answer>>,
@@ -62,6 +69,7 @@ impl<'a> ProviderState<'a> {
         ProviderState {
             settings,
             levels: settings.limits.iter().map(|limit| limit.bucket.full(SimTime::ZERO)).collect(),
+            chances: settings.faults.iter().map(first_pieces).collect(),
             fault_words: settings.faults.iter().map(|fault| Key::word(&fault.name)).collect(),
             limit_words: settings.limits.iter().map(|limit| Key::word(&limit.name)).collect(),
             fault_answers: settings.faults.iter().map(|fault| fault.respond.answer()).collect(),
@@ -72,7 +80,7 @@ impl<'a> ProviderState<'a> {
     /// What becomes of a request that arrives at `now`; `service` is asked how long it takes to serve, if it is.
     pub fn receive(&mut self, now: SimTime, request: &Request<'_>, service: impl FnOnce() -> SimDuration) -> Verdict {
         for (index, fault) in self.settings.faults.iter().enumerate() {
-            if self.strikes(index, fault, now, request) {
+            if self.strikes(index, now, request) {
                 return self.fault_verdict(index, fault, now, request);
             }
         }
@@ -95,12 +103,18 @@ impl<'a> ProviderState<'a> {
         &self.levels
     }
 
-    fn strikes(&self, index: usize, fault: &Fault, now: SimTime, request: &Request<'_>) -> bool {
-        if fault.window.is_some_and(|window| !window.contains(now)) {
+    #[inline]
+    fn strikes(&mut self, fault: usize, now: SimTime, request: &Request<'_>) -> bool {
+        let settings = &self.settings.faults[fault];
+        if settings.window.is_some_and(|window| !window.contains(now)) {
             return false;
         }
-        let probability = fault.probability[request.class as usize].at(now);
-        probability > 0.0 && request.key.with(self.fault_words[index]).unit() < probability
+        let piece = &mut self.chances[fault][request.class as usize];
+        if !piece.span.contains(now) {
+            *piece = settings.probability[request.class as usize].piece(now);
+        }
+        let probability = piece.at(now);
+        probability > 0.0 && request.key.with(self.fault_words[fault]).unit() < probability
     }
 
     fn fault_verdict(&self, index: usize, fault: &Fault, now: SimTime, request: &Request<'_>) -> Verdict {
@@ -108,7 +122,7 @@ impl<'a> ProviderState<'a> {
             return scripted(script, index, now, request);
         }
         let (Some(answer), Some(after)) = (self.fault_answers[index], fault.respond.after()) else {
-            return Verdict::Never;
+            return Verdict::Never { by: AnsweredBy::Fault(index) };
         };
         let mut draws = request.key.with(self.fault_words[index]).with(FAULT_LATENCY).stream();
         let at = now + SimDuration::from_secs_f64(after.sample(&mut draws));
@@ -131,7 +145,7 @@ impl<'a> ProviderState<'a> {
 /// The answer of a script to a request.
 fn scripted(script: &Script, fault: usize, now: SimTime, request: &Request<'_>) -> Verdict {
     let entry = script.entry(u64::from(request.ordinal));
-    let Some(after) = entry.after else { return Verdict::Never };
+    let Some(after) = entry.after else { return Verdict::Never { by: AnsweredBy::Fault(fault) } };
     let answer = entry.answer(request.grammar);
     let by = if answer.is_delivered() { AnsweredBy::Service } else { AnsweredBy::Fault(fault) };
     Verdict::Answered { at: now + after, answer, by }
@@ -144,6 +158,10 @@ fn as_read(answer: Answer, grammar: &HintGrammar) -> Answer {
     let whole = wait.as_nanos().is_multiple_of(NANOS_PER_SEC);
     let said = if whole { Said::Whole(seconds) } else { Said::Fraction(seconds) };
     Answer { hint: grammar.read(&[(HintHeader::RetryAfter, said)]), ..answer }
+}
+
+fn first_pieces(fault: &Fault) -> Vec<Piece> {
+    fault.probability.iter().map(|profile| profile.piece(SimTime::ZERO)).collect()
 }
 
 fn cost(limit: &Limit, request: &Request<'_>) -> u64 {

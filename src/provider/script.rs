@@ -102,13 +102,12 @@ fn pieces(text: &str, separator: char) -> Vec<std::ops::Range<usize>> {
     for (at, letter) in text.char_indices() {
         match quote {
             Some(open) if letter == open => quote = None,
-            Some(_) => {}
             None if letter == '"' || letter == '\'' => quote = Some(letter),
             None if letter == separator || separator == ' ' && letter.is_whitespace() => {
                 out.push(from..at);
                 from = at + letter.len_utf8();
             }
-            None => {}
+            Some(_) | None => {}
         }
     }
     out.push(from..text.len());

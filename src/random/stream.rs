@@ -33,7 +33,7 @@ impl Seed {
 }
 
 /// What a stream is for: a chain of names and ordinals, mixed into 64 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Key(u64);
 
 impl Key {

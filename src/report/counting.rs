@@ -11,6 +11,6 @@ pub const SENTENCES: [&str; 8] = [
     "latency is of delivered tasks, from arrival, delays before the queue included; failed and unfinished tasks are \
      counted beside it",
     "recovery is counted from the end of the last fault window until the queue, the share of live turns with a 429 and \
-     requests per call have been back for a whole minute",
+     requests per call have been back together for a whole minute; each one's time is when it was out of bounds last",
     "phases are half-open: an instant at a border belongs to the later one",
 ];

@@ -5,7 +5,7 @@ use crate::experiment::Figure;
 
 use super::quantity::{Unit, modes_of};
 use super::story::{Scope, Story, Subject};
-use super::words::{capitalised, counted, readable, spelled, task, tasks};
+use super::words::{capitalised, counted, readable, requests, spelled, task, tasks};
 
 /// Below this many requests per request needed nothing was amplified worth a headline.
 const AMPLIFIED: f64 = 1.5;
@@ -45,7 +45,7 @@ fn multiplied(subject: &Subject<'_>, story: &Story<'_>) -> String {
     let verb = if subject.is_replicated() { "turn" } else { "turned" };
     let verb = if subject.is_replicated() && layers(subject, story) == 1 { "turns" } else { verb };
     let unprovoked = if story.scope == Scope::Whole { "without any fault window, " } else { "" };
-    format!("{unprovoked}{} {verb} {needed} requests into {sent}", stack(subject, story))
+    format!("{unprovoked}{} {verb} {} into {sent}", stack(subject, story), requests(&needed))
 }
 
 /// "three stacked retry layers rode out the overload: 1.3 requests per request needed, no report lost".

@@ -3,6 +3,7 @@
 
 use crate::experiment::{Figure, RunResult};
 use crate::metrics::Tree;
+use crate::policy::stack::Element;
 use crate::provider::Window;
 use crate::scenario::Scenario;
 use crate::traffic::TrafficClass;
@@ -142,10 +143,11 @@ impl<'a> Story<'a> {
         self.figure(subject, keys)?.center()
     }
 
-    /// The retry layers of its client, innermost first.
+    /// The layers of its client that can try again, innermost first; one with a single attempt multiplies nothing.
     pub fn retry_layers(&self, subject: &Subject<'a>) -> Vec<&'a str> {
         let elements = subject.scenario.client_of(self.cause).elements();
-        elements.iter().filter(|element| element.role.policy().is_some()).map(|element| element.name.as_str()).collect()
+        let tries_again = |element: &&Element| element.role.policy().is_some_and(|p| p.max_attempts != Some(1));
+        elements.iter().filter(tries_again).map(|element| element.name.as_str()).collect()
     }
 }
 

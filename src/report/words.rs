@@ -30,6 +30,11 @@ pub fn plural(name: &str) -> String {
     }
 }
 
+/// "420 requests", "1 request": a number that is already written, with its noun.
+pub fn requests(number: &str) -> String {
+    format!("{number} {}", if number == "1" { "request" } else { "requests" })
+}
+
 /// A name of the scenario as running text writes it: `nightly_batch` reads "nightly batch".
 pub fn readable(name: &str) -> String {
     name.replace('_', " ")

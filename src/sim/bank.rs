@@ -74,7 +74,7 @@ impl<'a> Bank<'a> {
             budgets: scenario
                 .clients
                 .iter()
-                .flat_map(|client| client.elements())
+                .flat_map(super::super::policy::stack::Client::elements)
                 .filter_map(|element| Some(element.role.policy()?.budget.as_ref()?.full()))
                 .collect(),
             places,

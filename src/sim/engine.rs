@@ -1,17 +1,18 @@
 //! The event loop. It owns the state of a run and interprets what stacks, the provider and guards decide; it decides
 //! nothing itself.
 
+use super::answers::Answers;
 use super::bank::{Asker, Bank};
 use super::event::Event;
 use super::event_queue::{EventQueue, Rank};
-use super::record::{Doing, NO_TASK, NO_WORKER, PackedAnswer, PackedSource, Run, Runs, Task, Tasks};
+use super::record::{Doing, NO_TASK, NO_WORKER, PackedSource, Run, Runs, Task, Tasks};
 use super::workforce::{Waiter, Workforce};
 use super::world::{self, Class, purpose};
 use crate::observe::ledger::ClassLedger;
 use crate::observe::outcome::LimitCounts;
 use crate::observe::series::LevelSeries;
 use crate::observe::timeline::ClassSeries;
-use crate::observe::{AnswerIndex, AnswerKind, Clock, Outcome, PhasePlan, Timeline, WorkerActivity};
+use crate::observe::{AnswerKind, Clock, Outcome, PhasePlan, Timeline, WorkerActivity};
 use crate::policy::answer::Answer;
 use crate::policy::circuit_breaker::Gate;
 use crate::policy::retry::LayerState;
@@ -65,7 +66,7 @@ pub enum Fact {
         at: SimTime,
         /// How it ended.
         answer: Answer,
-        /// Who answered, where anybody did.
+        /// Who answered, or whose silence it was.
         by: AnsweredBy,
         /// Its input tokens.
         input_tokens: u32,
@@ -128,7 +129,7 @@ struct Engine<'a, O> {
     bank: Bank<'a>,
     classes: Vec<Class<'a>>,
     states: Vec<ClassState>,
-    answers: AnswerIndex,
+    answers: Answers,
     timeline: Timeline,
     levels: Vec<LevelSeries>,
     limits: Vec<LimitCounts>,
@@ -196,7 +197,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             bank: Bank::new(scenario),
             classes,
             states,
-            answers,
+            answers: Answers::new(answers),
             levels: limits.iter().map(|limit| LevelSeries::new(limit.bucket, timeline.bins, timeline.bin)).collect(),
             limits: vec![LimitCounts::default(); limits.len()],
             timeline,
@@ -253,7 +254,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let fact = mix(compiled.key.with(u64::from(index)).bits() ^ mix(now.as_nanos()));
         self.world_digest = self.world_digest.wrapping_add(fact);
         self.digest = self.digest.wrapping_add(fact);
-        let task = Task { arrived: now, index, cell, wide, ..Task::default() };
+        let task = Task { arrived: now, index, cell, ..Task::default() };
         self.show(|| Fact::TaskArrived { class, task: index, at: now });
         if self.classes[class as usize].settings.is_live() {
             self.begin_run(class, task, NO_TASK, NO_WORKER);
@@ -380,7 +381,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         let settings = &compiled.settings.steps[step];
         record.calls = 0;
         record.ordinal = if record.slot == NO_TASK { 0 } else { state.tasks.side_of(record.slot)[step] };
-        let mut draws = compiled.step_key(record.task.index, step).with(purpose::TOKENS).stream();
+        record.key = compiled.step_key(record.task.index, step);
+        let mut draws = record.key.with(purpose::TOKENS).stream();
         record.input_tokens = tokens(&settings.input_tokens, &mut draws);
         record.output_tokens = tokens(&settings.output_tokens, &mut draws);
         state.ledger.cells[record.task.cell as usize].steps_reached += 1;
@@ -553,7 +555,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let state = &mut self.states[class as usize];
         let (record, layers) = state.runs.parts(run);
         let step = record.step as usize;
-        let key = compiled.step_key(record.task.index, step).with(u64::from(record.ordinal));
+        let key = record.key.with(u64::from(record.ordinal));
         record.ordinal += 1;
         record.task.requests += 1;
         let (input_tokens, output_tokens) = (record.input_tokens, record.output_tokens);
@@ -568,18 +570,18 @@ impl<'a, O: Observer> Engine<'a, O> {
         state.ledger.cells[cell].requests += 1;
         state.series.wide_requests[record.call_wide as usize] += 1;
         record.sent = now;
+        record.sent_narrow = self.clock.narrow() as u16;
         record.doing = Doing::InFlight;
         let patience = compiled.client.timeout_at(layers, now).map_or(SimTime::NEVER, |timeout| now + timeout);
         let (at, answer) = match verdict {
             // A completion exactly at its deadline counts as one.
             Verdict::Answered { at, answer, .. } if at <= patience => (at, answer),
-            Verdict::Answered { .. } | Verdict::Never => (patience, Answer::TIMED_OUT),
+            Verdict::Answered { .. } | Verdict::Never { .. } => (patience, Answer::TIMED_OUT),
         };
-        record.answer = PackedAnswer::pack(answer);
-        if let Verdict::Answered { by, .. } = verdict {
-            record.by = PackedSource::pack(by);
-            self.count_at_limits(by, &request);
-        }
+        (record.answer, record.hint) = self.answers.number(&answer);
+        let (Verdict::Answered { by, .. } | Verdict::Never { by }) = verdict;
+        record.by = PackedSource::pack(by);
+        self.count_at_limits(by, &request);
         if at < SimTime::NEVER {
             self.events.push(at, Rank::Complete, Event::RunGoesOn { class, run }.pack());
         }
@@ -607,18 +609,17 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// An answer is back, or the timeout has passed.
     fn request_ends(&mut self, class: u16, run: u32) {
         let now = self.now();
-        let compiled = &self.classes[class as usize];
         let state = &mut self.states[class as usize];
         let record = state.runs.get_mut(run);
-        let answer = record.answer.unpack();
-        let kind = AnswerKind::of(&answer);
-        state.ledger.answered(record.call_cell, self.answers.of(&answer));
-        let bin = record.sent.as_nanos() / self.timeline.bin.as_nanos();
-        state.series.answers[kind as usize][bin as usize] += 1;
-        meet(&mut record.task, kind, record.call_cell, &mut state.ledger, &mut state.series);
+        let known = self.answers.get(record.answer);
+        let answer = known.with(record.hint);
+        let activity = known.activity;
+        state.ledger.answered(record.call_cell, known.place);
+        state.series.answers[known.kind as usize][record.sent_narrow as usize] += 1;
+        meet(record, known.kind, self.timeline.wide, &mut state.ledger, &mut state.series);
         let record = *record;
 
-        let key = compiled.step_key(record.task.index, record.step as usize).with(u64::from(record.ordinal));
+        let key = record.key.with(u64::from(record.ordinal));
         let fact = now.as_nanos() << 12 | u64::from(answer.status) ^ (answer.outcome as u64) << 10;
         self.digest = self.digest.wrapping_add(mix(key.bits() ^ mix(fact)));
         self.show(|| Fact::RequestEnded {
@@ -645,7 +646,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             self.bank.record(*guard, asker, &answer, now);
         }
         if record.worker != NO_WORKER {
-            self.worked(class, record.worker, activity_of(&answer));
+            self.worked(class, record.worker, activity);
         }
         self.advance(class, run, Input::Answered(answer));
     }
@@ -680,7 +681,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             digest: self.digest,
             world_digest: self.world_digest,
             plan: self.plan,
-            answers: self.answers,
+            answers: self.answers.into_index(),
             classes,
             limits: self.limits,
             guards: self.bank.finish(),
@@ -693,7 +694,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         for run in self.states[class as usize].runs.slots() {
             let record = *self.states[class as usize].runs.get(run);
             let activity = match record.doing {
-                Doing::InFlight => activity_of(&record.answer.unpack()),
+                Doing::InFlight => self.answers.get(record.answer).activity,
                 Doing::WaitingRetry => WorkerActivity::WaitingRetry,
                 Doing::WaitingLimiter => WorkerActivity::WaitingLimiter,
                 Doing::WaitingWorker => WorkerActivity::Idle,
@@ -731,14 +732,15 @@ fn count_requests(ledger: &mut ClassLedger, task: &Task, failed: bool) {
     }
 }
 
-/// The task meets an answer of this kind, to a call that began in this cell.
-fn meet(task: &mut Task, kind: AnswerKind, call_cell: u16, ledger: &mut ClassLedger, series: &mut ClassSeries) {
+/// The run's task meets an answer of this kind.
+fn meet(run: &mut Run, kind: AnswerKind, wide: SimDuration, ledger: &mut ClassLedger, series: &mut ClassSeries) {
+    let task = &mut run.task;
     match kind {
         AnswerKind::Throttled => {
-            ledger.cells[call_cell as usize].requests_with_429 += 1;
+            ledger.cells[run.call_cell as usize].requests_with_429 += 1;
             if task.met.mark(kind) {
                 ledger.cells[task.cell as usize].tasks_with_429 += 1;
-                series.wide_with_429[task.wide as usize] += 1;
+                series.wide_with_429[(task.arrived.as_nanos() / wide.as_nanos()) as usize] += 1;
             }
         }
         AnswerKind::Overloaded => {
@@ -748,10 +750,6 @@ fn meet(task: &mut Task, kind: AnswerKind, call_cell: u16, ledger: &mut ClassLed
         }
         AnswerKind::Delivered | AnswerKind::Lost | AnswerKind::Other => {}
     }
-}
-
-fn activity_of(answer: &Answer) -> WorkerActivity {
-    if answer.is_delivered() { WorkerActivity::Serving } else { WorkerActivity::Refused }
 }
 
 /// A whole number of tokens.

@@ -12,8 +12,7 @@
 //! needs no sequence number that could run out: equal keys always share a bucket, buckets are only ever appended to,
 //! and the bottom is sorted stably.
 
-use std::collections::VecDeque;
-
+use super::bottom::Bottom;
 use crate::units::SimTime;
 
 /// What comes first of the events at one instant: window resets, releases of slots and completions come before new
@@ -39,17 +38,14 @@ const RANK_BITS: u32 = 3;
 /// spreading; sorting more makes each insertion into the bottom shift more.
 const SORTED_AT_ONCE: usize = 32;
 
-/// The most events that an insertion into the bottom may shift, 2 KiB of them. A burst after idleness, when the bottom
-/// spans a long time, would otherwise make each of its pushes shift all the earlier ones.
-const SHIFTED_AT_ONCE: usize = 128;
-
 /// From how many events on a bucket that must grow looks for memory that is already there.
 const LARGE: usize = 64;
 
+/// A pending event.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+pub(super) struct Entry {
     /// Time and rank.
-    key: u64,
+    pub(super) key: u64,
     payload: u64,
 }
 
@@ -57,7 +53,7 @@ struct Entry {
 #[derive(Clone, Debug)]
 pub struct EventQueue {
     // Invariant: `bottom` holds exactly the events with a key below `bound`, in the order in which they come out.
-    bottom: VecDeque<Entry>,
+    bottom: Bottom,
     bound: u64,
     // Invariant: bucket i holds, in the order of insertion, the events from `bound` on whose key first differs from
     // `base` in bit i. `base` is less than `bound`, so that bit is set in each of those keys, and every event of a
@@ -82,7 +78,7 @@ impl EventQueue {
     /// A queue without events.
     pub fn new() -> Self {
         EventQueue {
-            bottom: VecDeque::with_capacity(4 * SORTED_AT_ONCE),
+            bottom: Bottom::with_capacity(4 * SORTED_AT_ONCE),
             bound: 1,
             buckets: [const { Vec::new() }; 64],
             base: 0,
@@ -116,25 +112,26 @@ impl EventQueue {
         let entry = Entry { key: at.as_nanos() << RANK_BITS | rank as u64, payload };
         if entry.key >= self.bound {
             self.append(entry);
-        } else {
-            self.insert(entry);
+        } else if !self.bottom.insert(entry) {
+            self.spill(entry);
         }
     }
 
     /// Takes the next event out, if it happens before `end`.
     #[inline]
     pub fn pop_until(&mut self, end: SimTime) -> Option<(SimTime, u64)> {
-        if self.bottom.is_empty() {
-            if self.len == 0 {
-                return None;
+        let next = match self.bottom.first() {
+            Some(next) => next,
+            None if self.len == 0 => return None,
+            None => {
+                self.refill();
+                self.bottom.first()?
             }
-            self.refill();
-        }
-        let next = self.bottom.front()?;
+        };
         if next.key >= end.as_nanos() << RANK_BITS {
             return None;
         }
-        let next = self.bottom.pop_front()?;
+        self.bottom.drop_first();
         self.len -= 1;
         Some((SimTime::from_nanos(next.key >> RANK_BITS), next.payload))
     }
@@ -160,36 +157,20 @@ impl EventQueue {
         }
     }
 
-    /// Puts an event before `bound` into the bottom, behind those with the same key.
-    #[inline]
-    fn insert(&mut self, entry: Entry) {
-        // Events of one instant, such as clients without jitter make by the thousand, go to the very end or, where
-        // their rank is lower than that of the events being handled, to the very front: neither shifts anything.
-        let place = self.bottom.partition_point(|earlier| earlier.key <= entry.key);
-        if place.min(self.bottom.len() - place) > SHIFTED_AT_ONCE {
-            self.spill(entry);
-        } else {
-            self.bottom.insert(place, entry);
-        }
-    }
-
     /// Moves all but the first events of a bottom that has grown too wide back into buckets, then adds `entry`, which
     /// is not the first.
     #[cold]
     #[inline(never)]
     fn spill(&mut self, entry: Entry) {
-        let first = self.bottom[0].key;
+        let Some(Entry { key: first, .. }) = self.bottom.first() else { return self.append(entry) };
         if first < self.base {
             self.lower_base_to(first);
         }
         self.base = first;
         self.bound = first + 1;
-        let mut wide = std::mem::take(&mut self.bottom);
-        let ties = wide.partition_point(|e| e.key == first);
-        wide.drain(ties..).for_each(|e| self.append(e));
-        self.bottom = wide;
+        self.bottom.split_off_later().into_iter().for_each(|e| self.append(e));
         if entry.key == first {
-            self.bottom.push_back(entry);
+            self.bottom.push(entry);
         } else {
             self.append(entry);
         }
@@ -222,14 +203,14 @@ impl EventQueue {
         if bucket.len() <= SORTED_AT_ONCE {
             self.base = (self.base >> bit | 1) << bit;
             self.bound = self.base.saturating_add(1 << bit);
-            self.bottom.extend(bucket.drain(..));
-            sort(&mut self.bottom);
+            self.bottom.append(&mut bucket);
+            self.bottom.sort();
         } else {
             self.base = bucket.iter().map(|e| e.key).min().unwrap_or(self.base);
             self.bound = self.base + 1;
             for entry in bucket.drain(..) {
                 if entry.key == self.base {
-                    self.bottom.push_back(entry);
+                    self.bottom.push(entry);
                 } else {
                     self.append(entry);
                 }
@@ -247,10 +228,10 @@ impl EventQueue {
         while self.occupied != 0 {
             let bit = self.occupied.trailing_zeros() as usize;
             self.occupied &= self.occupied - 1;
-            self.bottom.extend(self.buckets[bit].drain(..));
+            self.bottom.append(&mut self.buckets[bit]);
         }
         self.bound = u64::MAX;
-        sort(&mut self.bottom);
+        self.bottom.sort();
     }
 }
 
@@ -260,12 +241,9 @@ const fn highest_bit(word: u64) -> usize {
     (word | 1).ilog2() as usize
 }
 
-fn sort(bottom: &mut VecDeque<Entry>) {
-    bottom.make_contiguous().sort_by_key(|entry| entry.key);
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::bottom::SHIFTED_AT_ONCE;
     use super::*;
 
     fn drain(queue: &mut EventQueue) -> Vec<u64> {

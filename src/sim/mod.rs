@@ -9,7 +9,9 @@
 //! Every task has at most one pending event. At one instant events come in the order of [`event_queue::Rank`]:
 //! releases, completions, interventions, attempts, arrivals; then in the order in which they were scheduled.
 
+mod answers;
 mod bank;
+mod bottom;
 mod engine;
 mod event;
 pub mod event_queue;

@@ -2,11 +2,12 @@
 //! slabs, so that memory is proportional to what is in flight, not to what has passed, and nothing is allocated once
 //! the slabs have grown to that size.
 
+use super::answers::AnswerId;
 use crate::observe::AnswerKind;
-use crate::policy::answer::{Answer, Code, Hint, Outcome};
 use crate::policy::retry::LayerState;
 use crate::policy::stack::Cursor;
 use crate::provider::AnsweredBy;
+use crate::random::Key;
 use crate::units::{SimDuration, SimTime};
 
 /// No worker: a turn, or a job that sleeps without one.
@@ -22,8 +23,7 @@ pub(super) struct Task {
     pub(super) index: u32,
     pub(super) requests: u32,
     pub(super) runs: u32,
-    /// The wide bin and the cell in which it arrived.
-    pub(super) wide: u32,
+    /// The cell in which it arrived.
     pub(super) cell: u16,
     /// The step at which its next run begins.
     pub(super) next_step: u8,
@@ -65,11 +65,16 @@ pub(super) struct Run {
     /// Where the task's own record lies; `NO_TASK` for turns.
     pub(super) slot: u32,
     pub(super) worker: u32,
+    /// The key of all draws of its step.
+    pub(super) key: Key,
     /// Requests that the task has sent for the current step, over all its runs.
     pub(super) ordinal: u32,
-    pub(super) answer: PackedAnswer,
-    /// When its last request was sent.
+    /// How its request in flight will be answered, and the length of the answer's hint.
+    pub(super) answer: AnswerId,
+    pub(super) hint: SimDuration,
+    /// When its last request was sent, and in which narrow bin.
     pub(super) sent: SimTime,
+    pub(super) sent_narrow: u16,
     /// The wide bin and the cell in which its last call began.
     pub(super) call_wide: u32,
     pub(super) call_cell: u16,
@@ -103,50 +108,6 @@ impl PackedSource {
             n if n % 2 == 1 => AnsweredBy::Fault(n as usize / 2),
             n => AnsweredBy::Limit(n as usize / 2 - 1),
         }
-    }
-}
-
-/// An answer in 24 bytes.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PackedAnswer {
-    hint: SimDuration,
-    code: Code,
-    status: u16,
-    outcome: u8,
-    /// What kind of hint in the lower two bits, the word on retrying in the next two.
-    said: u8,
-}
-
-impl PackedAnswer {
-    pub(super) fn pack(answer: Answer) -> PackedAnswer {
-        let (kind, hint) = match answer.hint {
-            Hint::None => (0, SimDuration::ZERO),
-            Hint::After(wait) => (1, wait),
-            Hint::Never => (2, SimDuration::ZERO),
-            Hint::Fatal => (3, SimDuration::ZERO),
-        };
-        let word = match answer.should_retry {
-            None => 0,
-            Some(false) => 1,
-            Some(true) => 2,
-        };
-        let (status, outcome) = (answer.status, answer.outcome as u8);
-        PackedAnswer { hint, code: answer.code, status, outcome, said: kind | word << 2 }
-    }
-
-    pub(super) fn unpack(self) -> Answer {
-        let hint = match self.said & 3 {
-            0 => Hint::None,
-            1 => Hint::After(self.hint),
-            2 => Hint::Never,
-            _ => Hint::Fatal,
-        };
-        let should_retry = match self.said >> 2 {
-            0 => None,
-            word => Some(word == 2),
-        };
-        let outcome = Outcome::from_index(self.outcome).expect("it was packed from an outcome");
-        Answer { outcome, status: self.status, should_retry, hint, code: self.code }
     }
 }
 
@@ -225,23 +186,6 @@ pub(super) type Runs = Slab<Run, LayerState>;
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn packing_an_answer_loses_nothing() {
-        let answers = [
-            Answer::DELIVERED,
-            Answer::TIMED_OUT,
-            Answer::failed(Outcome::StreamBroken),
-            Answer::SHORT_CIRCUITED,
-            Answer::refused(429).with_hint(Some(SimDuration::ZERO)),
-            Answer { hint: Hint::Fatal, ..Answer::refused(429) },
-            Answer { should_retry: Some(false), code: Code::named("spend"), ..Answer::refused(500) },
-            Answer { should_retry: Some(true), hint: Hint::Never, ..Answer::refused(400) },
-        ];
-        for answer in answers {
-            assert_eq!(PackedAnswer::pack(answer).unpack(), answer);
-        }
-    }
 
     #[test]
     fn a_slab_reuses_its_slots_with_clean_sides() {

@@ -165,7 +165,6 @@ impl std::iter::Sum for SimDuration {
 impl fmt::Display for SimDuration {
     /// The shortest exact spelling with at most two units, such as `250ms`, `1.5s`, `22m`, `1h30m`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let n = self.0;
         const UNITS: [(u64, &str); 6] = [
             (86_400_000_000_000, "d"),
             (3_600_000_000_000, "h"),
@@ -174,6 +173,7 @@ impl fmt::Display for SimDuration {
             (1_000_000, "ms"),
             (1_000, "us"),
         ];
+        let n = self.0;
         if n == 0 {
             return f.write_str("0s");
         }
@@ -181,13 +181,13 @@ impl fmt::Display for SimDuration {
             if n < size {
                 continue;
             }
-            if n % size == 0 {
+            if n.is_multiple_of(size) {
                 return write!(f, "{}{unit}", n / size);
             }
             // From minutes up a second unit reads best; below, a decimal.
             if i < 3 {
                 let (next, next_unit) = UNITS[i + 1];
-                if n % next == 0 {
+                if n.is_multiple_of(next) {
                     return write!(f, "{}{unit}{}{next_unit}", n / size, n % size / next);
                 }
                 return write!(f, "{}{unit}{}", n / size, SimDuration(n % size));

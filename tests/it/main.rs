@@ -1,19 +1,46 @@
 //! One binary for all tests that see the crate from outside.
 //!
+//! - `theory`: queueing theory and closed forms; the interval over replicates covers the formula.
+//! - `field_cases`: situations from public reports with the answer worked out by hand.
+//! - `storms`: the incident comes out as reported, and each remedy does what it should.
 //! - `conformance`: every measured case of every client library.
 //! - `header_grammar`: what real clients make of the same header, as measured.
 //! - `provider_answers`: every way in which a provider fails, and who repeats it.
 //! - `probe`: what clients do with a script of answers, from the command line.
-//! - `queue`: the event queue against a model, over random histories.
+//! - `conservation`: what must add up, adds up, in random scenarios from `small_world`.
+//! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
+//! - `golden`: every number of every shipped scenario against `tests/golden/`.
 //! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
 //! - `scenario_vocabulary`: every general key of a retry layer, and what is refused of them.
+//! - `queue`: the event queue against a model, over random histories.
+//! - `cli`: the program as a shell sees it.
+//! - `readme`: the commands of the README and of `docs/` are run.
+//! - `reference`: `outputs/reference/` and the table of the incident are today's.
+//! - `tidy`: layer order, banned words, files nobody uses.
+//! - `stage`: no tests; what the others stand on.
 
+#[cfg(feature = "cli")]
+mod cli;
 mod conformance;
+mod conservation;
+mod determinism;
+mod field_cases;
+mod golden;
 mod header_grammar;
+#[cfg(feature = "cli")]
 mod probe;
 mod provider_answers;
 mod queue;
+#[cfg(feature = "cli")]
+mod readme;
+#[cfg(feature = "cli")]
+mod reference;
 mod scenario_errors;
 mod scenario_robustness;
 mod scenario_vocabulary;
+mod small_world;
+mod stage;
+mod storms;
+mod theory;
+mod tidy;

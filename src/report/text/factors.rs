@@ -4,7 +4,7 @@ use crate::metrics::Tree;
 use crate::report::headline::place;
 use crate::report::quantity::{Unit, count};
 use crate::report::story::{Scope, Story, Subject, WorstCase};
-use crate::report::words::{readable, task};
+use crate::report::words::{readable, requests, task};
 
 use super::page::{Page, cut, left, width};
 
@@ -158,5 +158,5 @@ fn window_line(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>, indent
         Scope::Phase(phase) => format!("in the {} itself", readable(phase)),
     };
     let indent = " ".repeat(indent);
-    page.paragraph(&indent, &format!("{place} {needed} requests became {sent}: × {ratio}"));
+    page.paragraph(&indent, &format!("{place} {} became {sent}: × {ratio}", requests(&needed)));
 }

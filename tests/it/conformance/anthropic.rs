@@ -1,4 +1,4 @@
-//! The SDKs of Anthropic and OpenAI for Python, which share their retry code.
+//! The SDKs of Anthropic and `OpenAI` for Python, which share their retry code.
 
 use super::{Case, Library, Setup, seconds};
 

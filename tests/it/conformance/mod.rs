@@ -190,9 +190,9 @@ fn check(library: &Library, case: &Case, client: Result<Client, String>, failure
         Err(faults) => return fail(format!("{text}: {faults:?}")),
     };
     let found = probe(&client, &script, Seed(1));
-    attempts(case, &found).unwrap_or_else(|what| fail(what));
-    waits(case, &found).unwrap_or_else(|what| fail(what));
-    outcome(case, &found).unwrap_or_else(|what| fail(what));
+    attempts(case, &found).unwrap_or_else(&mut fail);
+    waits(case, &found).unwrap_or_else(&mut fail);
+    outcome(case, &found).unwrap_or_else(fail);
 }
 
 fn attempts(case: &Case, found: &Probe) -> Result<(), String> {
@@ -241,7 +241,7 @@ fn outcome(case: &Case, found: &Probe) -> Result<(), String> {
         Some("returned") => "returned",
         _ => "ok",
     };
-    let status = parts.last().filter(|last| last.len() == 3 && last.bytes().all(|b| b.is_ascii_digit()));
+    let status = parts.next_back().filter(|last| last.len() == 3 && last.bytes().all(|b| b.is_ascii_digit()));
     let fits = found.outcome.starts_with(kind)
         && status.is_none_or(|status| found.outcome.ends_with(status) || status == "200");
     if fits { Ok(()) } else { Err(format!("outcome `{}`, measured `{measured}`", found.outcome)) }

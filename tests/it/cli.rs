@@ -1,0 +1,258 @@
+//! The program as a shell sees it: exit codes, streams, files, and what signals, closed pipes and full disks do.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::Duration;
+
+fn retrycast(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_retrycast"));
+    command.args(args);
+    command
+}
+
+fn output(args: &[&str]) -> Output {
+    retrycast(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Exit 2, nothing on standard output, and what standard error says.
+#[track_caller]
+fn refused(args: &[&str]) -> String {
+    let output = output(args);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+    assert!(output.stdout.is_empty(), "{args:?}");
+    assert!(said.starts_with("error: ") && !said.contains("panicked"), "{said}");
+    said
+}
+
+fn scenario(name: &str) -> String {
+    format!("{}/scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The paths below a folder, relative to it.
+fn paths(folder: &Path) -> Vec<PathBuf> {
+    let mut out = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            out.extend(paths(&path).into_iter().map(|inner| path.join(inner)));
+        }
+        out.push(path);
+    }
+    out.iter().map(|path| path.strip_prefix(folder).unwrap_or(path).to_owned()).collect()
+}
+
+#[test]
+fn the_version_and_the_schema_go_to_standard_output() {
+    let version = output(&["--version"]);
+    assert_eq!(text(&version.stdout), format!("retrycast {}\n", env!("CARGO_PKG_VERSION")));
+    let schema = output(&["schema", "summary"]);
+    assert!(schema.status.success() && schema.stderr.is_empty());
+    let document: serde_json::Value = serde_json::from_slice(&schema.stdout).unwrap();
+    assert_eq!(document["title"], "retrycast.summary/1");
+}
+
+#[test]
+fn json_is_one_document_on_standard_output_and_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    for (verb, file) in [("run", "one_layer"), ("run", "shared_limit"), ("explain", "report_storm")] {
+        let output = retrycast(&[verb, &scenario(file), "--format", "json"]).current_dir(&folder).output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output.stderr));
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(document["scenario"], file);
+        // Neither a path nor the machine's name nor a time of day can be in it.
+        assert!(!text(&output.stdout).contains(env!("CARGO_MANIFEST_DIR")));
+    }
+    assert!(paths(folder.path()).is_empty());
+}
+
+#[test]
+fn a_run_without_a_folder_makes_one_of_its_own_and_says_so_on_standard_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = retrycast(&["run", &scenario("one_layer"), "--seed", "7"]).current_dir(&folder).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stderr).starts_with("wrote outputs/one_layer-base-7: report.html, timeline.svg, "));
+    let made = paths(&folder.path().join("outputs/one_layer-base-7"));
+    let names: Vec<&str> = made.iter().filter_map(|path| path.to_str()).collect();
+    for name in ["report.html", "timeline.svg", "timeline.png", "summary.json", "phases.csv", "timeline.csv"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert_eq!(names.len(), 6, "{names:?}");
+}
+
+#[test]
+fn the_file_is_what_standard_output_gets() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("o");
+    let args =
+        ["run", &scenario("shared_limit"), "--replicates", "5", "--format", "json", "--out", out.to_str().unwrap()];
+    let output = output(&args);
+    assert_eq!(std::fs::read(out.join("summary.json")).unwrap(), output.stdout);
+}
+
+#[test]
+fn quiet_says_nothing_but_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let output = output(&["run", &scenario("one_layer"), "-q", "--out", out, "--replicates", "3"]);
+    assert!(output.status.success() && output.stderr.is_empty() && !output.stdout.is_empty());
+    assert!(refused(&["run", "none.toml", "-q"]).contains("no file `none.toml`"));
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly_with_success() {
+    let storm = scenario("report_storm");
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let commands: [&[&str]; 5] = [
+        &["schema", "summary"],
+        &["run", &storm, "--format", "json"],
+        &["run", &storm, "-q", "--out", out],
+        &["explain", &storm],
+        &["--help"],
+    ];
+    for args in commands {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let mut command = retrycast(args);
+        let child = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+        drop((reader, command));
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{args:?}");
+        assert!(output.stderr.is_empty(), "{args:?}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_exit_2_with_a_hint() {
+    for verb in ["run", "explain"] {
+        let said = refused(&[verb, "no/such/file.toml"]);
+        assert!(said.starts_with("error: no file `no/such/file.toml`\nhint: "), "{said}");
+    }
+}
+
+#[test]
+fn absurd_counts_are_exit_2_with_the_remedy() {
+    for (option, value) in [("--replicates", "0"), ("--threads", "0"), ("--replicates", "1e9"), ("--seed", "-1")] {
+        assert!(refused(&["run", "x.toml", option, value]).contains(option), "{option} {value}");
+    }
+}
+
+#[test]
+fn a_refused_set_points_at_the_command_line_and_a_variant_has_a_near_name() {
+    let storm = scenario("report_storm");
+    let said = refused(&["run", &storm, "--set", "clients.batch.layers.sdk.max_retries=-1"]);
+    assert!(
+        said.starts_with("error: `--set clients.batch.layers.sdk.max_retries`: must be at least 0, found -1"),
+        "{said}"
+    );
+    assert!(!said.contains("report_storm.toml"), "{said}");
+    assert!(refused(&["run", &storm, "--set", "clients.nobody.x=1"]).contains("`batch`, `live`"));
+    assert!(refused(&["explain", &storm, "--variant", "aftr"]).contains("`after`"));
+}
+
+#[test]
+fn all_faults_of_a_file_are_told_at_once_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bad.toml");
+    let text = std::fs::read_to_string(scenario("shared_limit")).unwrap();
+    let text = text.replace("horizon = \"10m\"", "horizn = \"10m\"").replace("\"20/min\"", "\"-20/min\"");
+    std::fs::write(&file, text.replace("workers = 10", "workers = 0")).unwrap();
+    let out = folder.path().join("out");
+    let said = refused(&["run", file.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    for part in ["did you mean `horizon`?", "-20/min", "must be at least 1, found 0"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(paths(folder.path()), [Path::new("bad.toml")]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_exit_2_before_anything_is_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    let storm = scenario("report_storm");
+    // A million replicates would take an hour: the folder is looked at first.
+    let in_the_way = folder.path().join("file/out");
+    let mut places = vec![in_the_way.to_str().unwrap()];
+    if cfg!(target_os = "linux") {
+        places.push("/proc/retrycast");
+    }
+    for place in places {
+        let said = refused(&["run", &storm, "--replicates", "1000000", "--out", place]);
+        assert!(said.starts_with(&format!("error: cannot write `{place}")), "{said}");
+        assert!(said.contains("\nhint: choose another folder with --out"), "{said}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_read_only_folder_is_exit_2() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let sealed = folder.path().join("sealed");
+    std::fs::create_dir(&sealed).unwrap();
+    std::fs::set_permissions(&sealed, std::fs::Permissions::from_mode(0o555)).unwrap();
+    // To the superuser nothing is read-only.
+    if std::fs::write(sealed.join("probe"), "").is_err() {
+        let said = refused(&["run", &scenario("one_layer"), "--out", sealed.to_str().unwrap()]);
+        assert!(said.contains("permission denied"), "{said}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_exit_2_in_plain_words() {
+    let storm = scenario("report_storm");
+    let commands: [&[&str]; 3] = [&["run", &storm, "--format", "json"], &["explain", &storm], &["schema", "summary"]];
+    for args in commands {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = retrycast(args).stdout(full).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains("no space left on the disk"), "{said}");
+    }
+}
+
+/// Starts a run that would take hours, with an older result in its folder, and waits until it is at work.
+#[cfg(unix)]
+fn endless(out: &Path) -> Child {
+    std::fs::create_dir_all(out).unwrap();
+    std::fs::write(out.join("summary.json"), "old").unwrap();
+    let args = ["run", &scenario("report_storm"), "--replicates", "1000000", "--out", out.to_str().unwrap()];
+    let child = retrycast(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    child
+}
+
+#[cfg(unix)]
+fn signalled(signal: &str) -> (ExitStatus, String, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let child = endless(&folder.path().join("out"));
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.stdout.is_empty());
+    (output.status, text(&output.stderr), folder)
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_is_exit_130_and_leaves_what_was_there() {
+    for signal in ["-INT", "-TERM"] {
+        let (status, said, folder) = signalled(signal);
+        assert_eq!(status.code(), Some(130), "{signal}: {said}");
+        assert!(said.contains("interrupted: nothing was written"), "{said}");
+        assert_eq!(paths(&folder.path().join("out")), [Path::new("summary.json")], "{signal}");
+        assert_eq!(std::fs::read_to_string(folder.path().join("out/summary.json")).unwrap(), "old");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_killed_run_leaves_the_old_files_whole() {
+    let (status, _, folder) = signalled("-KILL");
+    assert_eq!(status.code(), None);
+    assert_eq!(std::fs::read_to_string(folder.path().join("out/summary.json")).unwrap(), "old");
+}

@@ -1,0 +1,198 @@
+//! Random small scenarios as TOML texts. They are read off a tape of numbers, where smaller numbers make simpler
+//! scenarios: so a failing scenario shrinks to a short one.
+
+use std::fmt::Write as _;
+
+/// A tape of choices; past its end every choice is the first.
+pub(super) struct Tape<'a>(std::slice::Iter<'a, u16>);
+
+impl<'a> Tape<'a> {
+    pub(super) fn new(words: &'a [u16]) -> Self {
+        Tape(words.iter())
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        usize::from(*self.0.next().unwrap_or(&0)) * n / 65_536
+    }
+
+    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())]
+    }
+
+    /// Seldom: once in four times.
+    fn seldom(&mut self) -> bool {
+        self.below(4) == 3
+    }
+
+    fn sometimes(&mut self) -> bool {
+        self.below(2) == 1
+    }
+}
+
+const SHORT: [&str; 6] = ["0s", "100ms", "1s", "2.5s", "7s", "30s"];
+const SPANS: [&str; 4] = ["1s", "200ms", "5s", "1m"];
+
+/// A whole scenario.
+pub(super) fn text(tape: &mut Tape<'_>) -> String {
+    let horizon = tape.of(&["1m", "30s", "2m", "7m", "12m"]);
+    let mut text = format!("horizon = \"{horizon}\"\n");
+    for n in 0..tape.below(3) {
+        limit(tape, n, &mut text);
+    }
+    for n in 0..tape.below(4) {
+        fault(tape, n, &mut text);
+    }
+    guards(tape, &mut text);
+    client(tape, "batch", true, &mut text);
+    client(tape, "live", false, &mut text);
+    class(tape, "job", true, &mut text);
+    if tape.sometimes() {
+        class(tape, "turn", false, &mut text);
+    }
+    text
+}
+
+fn limit(tape: &mut Tape<'_>, n: usize, text: &mut String) {
+    let counts = tape.of(&["requests", "input_tokens", "output_tokens", "total_tokens"]);
+    let amount = if counts == "requests" { tape.of(&["60", "20", "600"]) } else { tape.of(&["50k", "3k", "700k"]) };
+    let capacity = tape.of(&["1m", "6s", "30s", "5m"]);
+    let hint = tape.of(&["\"exact\"", "\"none\"", "{ minimum = \"2s\" }", "{ round_up_to = \"1s\" }"]);
+    writeln!(text, "[provider.limits.limit{n}]\ncounts = \"{counts}\"\namount = \"{amount}\"\nper = \"1m\"").unwrap();
+    writeln!(text, "capacity = \"{capacity}\"\nrefuse = {{ status = 429, hint = {hint} }}").unwrap();
+}
+
+fn fault(tape: &mut Tape<'_>, n: usize, text: &mut String) {
+    writeln!(text, "[provider.faults.fault{n}]").unwrap();
+    if tape.sometimes() {
+        let window = tape.of(&["[\"5s\", \"20s\"]", "[\"0s\", \"1m\"]", "[\"10s\", \"10m\"]", "[\"29s\", \"31s\"]"]);
+        writeln!(text, "window = {window}").unwrap();
+    }
+    let probability = tape.of(&["0.1", "1", "0.9", "\"50%\"", "[[\"0s\", 0], [\"10s\", 1]]"]);
+    writeln!(text, "probability = {probability}").unwrap();
+    let after = tape.of(&["\"0s\"", "\"300ms\"", "{ exponential = { mean = \"1s\" } }"]);
+    let respond = match tape.below(6) {
+        0 => format!("status = 529, after = {after}"),
+        1 => format!("status = 503, after = {after}, retry_after = \"3s\""),
+        2 => format!("status = 400, after = {after}"),
+        3 => format!("status = 429, after = {after}, should_retry = {}", tape.sometimes()),
+        4 => format!("drop = true, after = {after}"),
+        _ => "hang = true".to_owned(),
+    };
+    writeln!(text, "respond = {{ {respond} }}").unwrap();
+}
+
+fn guards(tape: &mut Tape<'_>, text: &mut String) {
+    let scope = tape.of(&["global", "client", "class"]);
+    let (counts, amount) = tape.of(&[("requests", "30"), ("input_tokens", "20k"), ("total_tokens", "400k")]);
+    let capacity = tape.of(&["1m", "3s"]);
+    writeln!(text, "[guards.share]\nscope = \"{scope}\"").unwrap();
+    writeln!(
+        text,
+        "pacer = {{ counts = \"{counts}\", amount = \"{amount}\", per = \"1m\", capacity = \"{capacity}\" }}"
+    )
+    .unwrap();
+    let counts = tape.of(&["responses", "results"]);
+    let (last, minimum) = tape.of(&[(1, 1), (5, 2), (20, 20)]);
+    let threshold = tape.of(&["\"30%\"", "0", "0.9"]);
+    let when = tape.of(&["reject", "hold"]);
+    let (open, probes) = (tape.of(&SPANS), tape.below(3));
+    let (pauses, close) = (tape.sometimes(), tape.of(&["clear", "keep"]));
+    writeln!(text, "[guards.fuse]\nscope = \"{}\"", tape.of(&["client", "process", "class", "global"])).unwrap();
+    writeln!(
+        text,
+        "[guards.fuse.breaker]\ncounts = \"{counts}\"\nof = [529, 503, 429, \"timeout\"]\nlast = {last}\nminimum = {minimum}\n\
+         threshold = {threshold}\nopen = \"{open}\"\nwhen_open = \"{when}\"\nprobes = {probes}\n\
+         pauses_workers = {pauses}\non_close = \"{close}\""
+    )
+    .unwrap();
+}
+
+fn client(tape: &mut Tape<'_>, name: &str, is_jobs: bool, text: &mut String) {
+    writeln!(text, "[clients.{name}]\nlayers = [").unwrap();
+    // The innermost layer has a timeout: a hang would else be refused.
+    let timeout = tape.of(&["10s", "900ms", "40s"]);
+    writeln!(text, "  {{ name = \"sdk\", kind = \"client\", timeout = \"{timeout}\", {} }},", layer(tape)).unwrap();
+    for guard in ["share", "fuse"] {
+        if tape.sometimes() {
+            let kind = tape.of(&["client", "decorator"]);
+            writeln!(text, "  {{ name = \"{guard}\", guard = \"{guard}\", kind = \"{kind}\" }},").unwrap();
+            if kind == "decorator" && tape.sometimes() {
+                writeln!(text, "  {{ name = \"past_{guard}\", kind = \"decorator\", {} }},", layer(tape)).unwrap();
+                break;
+            }
+            if kind == "decorator" {
+                break;
+            }
+        }
+    }
+    if tape.sometimes() {
+        let holds = if is_jobs && tape.seldom() { ", holds_worker = false" } else { "" };
+        writeln!(text, "  {{ name = \"decorator\", kind = \"decorator\", {}{holds} }},", layer(tape)).unwrap();
+    }
+    if is_jobs && tape.sometimes() {
+        let (place, resume) = (tape.of(&["back", "front"]), tape.of(&["restart", "failed_step"]));
+        let words = format!("requeue = \"{place}\", resume = \"{resume}\"");
+        writeln!(text, "  {{ name = \"queue\", kind = \"queue\", {}, {words} }},", layer(tape)).unwrap();
+    }
+    text.push_str("]\n");
+}
+
+fn layer(tape: &mut Tape<'_>) -> String {
+    let mut keys = match tape.below(8) {
+        7 => "max_attempts = \"unlimited\", backoff = { fixed = \"2s\" }".to_owned(),
+        n => {
+            let wait = tape.of(&SHORT);
+            let backoff = match tape.below(6) {
+                0 => "\"none\"".to_owned(),
+                1 => format!("{{ fixed = \"{wait}\" }}"),
+                2 => "{ exponential = { initial = \"500ms\", cap = \"8s\" } }".to_owned(),
+                3 => "{ linear = { initial = \"1s\", step = \"1s\", cap = \"4s\" } }".to_owned(),
+                4 => "{ list = [\"1s\", \"3s\"] }".to_owned(),
+                _ => "{ decorrelated = { initial = \"1s\", cap = \"9s\" } }".to_owned(),
+            };
+            // The last form is random by itself and takes no jitter.
+            let jitters = ["\"none\"", "\"full\"", "\"equal\"", "{ subtract = \"25%\" }", "{ add = \"1s\" }"];
+            let jitter = if backoff.contains("decorrelated") { jitters[0] } else { tape.of(&jitters) };
+            format!("max_attempts = {}, backoff = {backoff}, jitter = {jitter}", n % 4 + 1)
+        }
+    };
+    let on =
+        tape.of(&["\"any\"", "[429, \"5xx\", \"timeout\", \"connection\"]", "[\"5xx\"]", "[\"short_circuited\", 429]"]);
+    let hint = tape.of(&["\"ignore\"", "\"obey\"", "\"at_least\"", "{ obey = { cap = \"2s\", above = \"give_up\" } }"]);
+    write!(keys, ", retry_on = {on}, hint = {hint}, obeys_should_retry = {}", tape.sometimes()).unwrap();
+    if tape.seldom() {
+        write!(keys, ", total_budget = \"{}\"", tape.of(&["5s", "20s"])).unwrap();
+    }
+    keys
+}
+
+fn class(tape: &mut Tape<'_>, name: &str, is_jobs: bool, text: &mut String) {
+    writeln!(text, "[traffic.{name}]").unwrap();
+    if is_jobs {
+        let (workers, delay) = (tape.below(4) + 1, tape.of(&["0s", "4s"]));
+        writeln!(text, "kind = \"jobs\"\nclient = \"batch\"\nworkers = {workers}\nenqueue_delay = \"{delay}\"")
+            .unwrap();
+        writeln!(text, "processes = {}", tape.below(workers) + 1).unwrap();
+    } else {
+        writeln!(text, "kind = \"turns\"\nclient = \"live\"").unwrap();
+    }
+    let arrivals = tape.of(&[
+        "{ at = [\"0s\", \"0s\", \"3s\"] }",
+        "{ poisson = \"20/min\" }",
+        "{ count = 15, until = \"30s\" }",
+        "[{ every = \"2s\", until = \"20s\" }, { poisson = \"1/s\", from = \"10s\", until = \"25s\" }]",
+        "{ poisson = [[\"0s\", \"2/s\"], [\"15s\", \"1/min\"]] }",
+    ]);
+    writeln!(text, "arrivals = {arrivals}\nsteps = [").unwrap();
+    for n in 0..=tape.below(3) {
+        let tokens = tape.of(&["100", "{ lognormal = { mean = \"2k\", sigma = 0.4 } }", "{ uniform = [0, 9000] }"]);
+        let latency =
+            tape.of(&["\"1s\"", "\"0s\"", "{ exponential = { mean = \"2s\" } }", "{ uniform = [\"0s\", \"20s\"] }"]);
+        writeln!(
+            text,
+            "  {{ name = \"s{n}\", input_tokens = {tokens}, output_tokens = {tokens}, latency = {latency} }},"
+        )
+        .unwrap();
+    }
+    text.push_str("]\n");
+}
