@@ -128,6 +128,11 @@ pub(super) fn walk<D: Draws>(
                 }
                 (now, input) = (ended, Input::Answered(answer));
             }
+            // The guards of a probe let everybody pass.
+            Next::Park => {
+                path.end = End::Hangs;
+                return path;
+            }
             Next::Sleep { until, .. } => (now, input) = (until, Input::Woken),
             Next::Requeue { at, .. } => (now, input) = (at, Input::Begin),
             Next::Done(answer) => {

@@ -42,13 +42,13 @@ impl Workforce {
         }
     }
 
-    pub(super) fn enqueue(&mut self, waiter: Waiter, first: bool, narrow: u32) {
+    /// Puts somebody into the queue; how long it is shows when idle workers have looked.
+    pub(super) fn enqueue(&mut self, waiter: Waiter, first: bool) {
         if first {
             self.queue.push_front(waiter);
         } else {
             self.queue.push_back(waiter);
         }
-        self.note_length(narrow);
     }
 
     /// Whether there is a job for somebody.
@@ -62,11 +62,10 @@ impl Workforce {
     }
 
     /// Gives the job at the front to the idle worker at this place; there is both.
-    pub(super) fn assign(&mut self, position: usize, now: SimTime, narrow: u32) -> (u32, Waiter) {
+    pub(super) fn assign(&mut self, position: usize, now: SimTime) -> (u32, Waiter) {
         let worker = self.idle.remove(position);
         let waiter = self.queue.pop_front().expect("somebody waits");
         self.since[worker as usize] = now;
-        self.note_length(narrow);
         (worker, waiter)
     }
 
@@ -89,7 +88,8 @@ impl Workforce {
         from
     }
 
-    fn note_length(&mut self, narrow: u32) {
+    /// Notes how many wait after all who could have been given to a worker: who is taken at once has not waited.
+    pub(super) fn note_length(&mut self, narrow: u32) {
         self.lengths.set(narrow, self.queue.len() as u32);
     }
 
