@@ -282,8 +282,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     // The queue and its workers.
 
     fn enqueue(&mut self, class: u16, waiter: Waiter, place: Place) {
-        let narrow = self.clock.narrow();
-        self.states[class as usize].force.enqueue(waiter, place == Place::Front, narrow);
+        self.states[class as usize].force.enqueue(waiter, place == Place::Front);
         self.stirred |= 1 << class;
     }
 
@@ -299,9 +298,9 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// Gives jobs to idle workers as long as there are both.
     fn dispatch(&mut self, class: u16) {
         while let Some(position) = self.free_worker(class) {
-            let (now, narrow) = (self.now(), self.clock.narrow());
+            let now = self.now();
             let state = &mut self.states[class as usize];
-            match state.force.assign(position, now, narrow) {
+            match state.force.assign(position, now) {
                 (worker, Waiter::Task(slot)) => {
                     let task = *state.tasks.get(slot);
                     self.begin_run(class, task, slot, worker);
@@ -312,6 +311,8 @@ impl<'a, O: Observer> Engine<'a, O> {
                 }
             }
         }
+        let narrow = self.clock.narrow();
+        self.states[class as usize].force.note_length(narrow);
     }
 
     /// The place among the idle workers of the one that takes the next job, if there is a job and one who may.

@@ -42,13 +42,12 @@ impl Workforce {
         }
     }
 
-    pub(super) fn enqueue(&mut self, waiter: Waiter, first: bool, narrow: u32) {
+    pub(super) fn enqueue(&mut self, waiter: Waiter, first: bool) {
         if first {
             self.queue.push_front(waiter);
         } else {
             self.queue.push_back(waiter);
         }
-        self.note_length(narrow);
     }
 
     /// Whether there is a job for somebody.
@@ -62,11 +61,10 @@ impl Workforce {
     }
 
     /// Gives the job at the front to the idle worker at this place; there is both.
-    pub(super) fn assign(&mut self, position: usize, now: SimTime, narrow: u32) -> (u32, Waiter) {
+    pub(super) fn assign(&mut self, position: usize, now: SimTime) -> (u32, Waiter) {
         let worker = self.idle.remove(position);
         let waiter = self.queue.pop_front().expect("somebody waits");
         self.since[worker as usize] = now;
-        self.note_length(narrow);
         (worker, waiter)
     }
 
@@ -89,7 +87,8 @@ impl Workforce {
         from
     }
 
-    fn note_length(&mut self, narrow: u32) {
+    /// Keeps the length of the queue once every idle worker has looked: a job that finds one free has never waited.
+    pub(super) fn note_length(&mut self, narrow: u32) {
         self.lengths.set(narrow, self.queue.len() as u32);
     }
 
