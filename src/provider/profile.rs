@@ -38,9 +38,7 @@ impl Profile {
     pub fn piece(&self, now: SimTime) -> Piece {
         let next = self.points.partition_point(|(time, _)| *time <= now);
         match (next.checked_sub(1).map(|last| self.points[last]), self.points.get(next)) {
-            (Some((from, low)), Some(&(to, high))) => {
-                Piece { span: Window { from, to }, low, rise: high - low }
-            }
+            (Some((from, low)), Some(&(to, high))) => Piece { span: Window { from, to }, low, rise: high - low },
             (Some((from, value)), None) => Piece::flat(value, Window { from, to: SimTime::NEVER }),
             (None, _) => Piece::flat(self.points[0].1, Window { from: SimTime::ZERO, to: self.points[0].0 }),
         }
