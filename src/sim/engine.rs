@@ -153,6 +153,9 @@ pub(super) fn run<'a, O: Observer>(
     engine.schedule_first_arrivals();
     while let Some((now, event)) = engine.events.pop_until(scenario.horizon) {
         engine.clock.move_to(now, &engine.plan);
+        if engine.events.take_refilled() {
+            engine.fetch_records();
+        }
         engine.handle(Event::unpack(event));
         engine.settle();
         if O::WATCHES && engine.stopped {
@@ -213,12 +216,25 @@ impl<'a, O: Observer> Engine<'a, O> {
         self.clock.now()
     }
 
+    /// Reads from the records of all events that are next. With 100,000 runs in flight a record comes from memory, and
+    /// the loop would wait for each in turn, a quarter of its time; a processor fetches some dozen at once.
+    #[cold]
+    fn fetch_records(&self) {
+        for event in self.events.next_few() {
+            if let Some((class, run)) = Event::unpack(event).run() {
+                self.states[class as usize].runs.fetch(run);
+            }
+        }
+    }
+
     fn handle(&mut self, event: Event) {
         match event {
             Event::TaskArrives { class, process } => self.task_arrives(class, process),
             Event::JobQueued { class, task } => self.enqueue(class, Waiter::Task(task), Place::Back),
             Event::JobQueuedFirst { class, task } => self.enqueue(class, Waiter::Task(task), Place::Front),
-            Event::RunGoesOn { class, run } => self.run_goes_on(class, run),
+            Event::RequestEnds { class, run } => self.request_ends(class, run),
+            Event::RetryWaitEnds { class, run } => self.wait_ends(class, run, WorkerActivity::WaitingRetry),
+            Event::LimiterWaitEnds { class, run } => self.wait_ends(class, run, WorkerActivity::WaitingLimiter),
             Event::PauseEnds { class } => self.pause_ends(class),
         }
     }
@@ -228,21 +244,26 @@ impl<'a, O: Observer> Engine<'a, O> {
     fn schedule_first_arrivals(&mut self) {
         for class in 0..self.classes.len() as u16 {
             for process in 0..self.classes[class as usize].settings.arrivals.len() as u32 {
-                self.schedule_arrival(class, process);
+                let first = self.next_arrival(class, process);
+                self.schedule_arrival(class, process, first);
             }
         }
     }
 
-    fn schedule_arrival(&mut self, class: u16, process: u32) {
+    fn next_arrival(&mut self, class: u16, process: u32) -> Option<SimTime> {
         let settings = &self.classes[class as usize].settings.arrivals[process as usize];
-        let state = &mut self.states[class as usize].arrivals[process as usize];
-        if let Some(at) = settings.next(state) {
+        settings.next(&mut self.states[class as usize].arrivals[process as usize])
+    }
+
+    fn schedule_arrival(&mut self, class: u16, process: u32, at: Option<SimTime>) {
+        if let Some(at) = at {
             self.events.push(at, Rank::Arrive, Event::TaskArrives { class, process }.pack());
         }
     }
 
     fn task_arrives(&mut self, class: u16, process: u32) {
-        self.schedule_arrival(class, process);
+        // Drawn first and scheduled last: its place in the queue waits for a logarithm, and nothing else need wait with it.
+        let next = self.next_arrival(class, process);
         let (now, cell, narrow, wide) = (self.now(), self.clock.cell(), self.clock.narrow(), self.clock.wide());
         let compiled = &self.classes[class as usize];
         let state = &mut self.states[class as usize];
@@ -261,6 +282,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         } else {
             self.job_arrives(class, task);
         }
+        self.schedule_arrival(class, process, next);
     }
 
     fn job_arrives(&mut self, class: u16, task: Task) {
@@ -398,16 +420,6 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
     }
 
-    fn run_goes_on(&mut self, class: u16, run: u32) {
-        let doing = self.states[class as usize].runs.get(run).doing;
-        match doing {
-            Doing::InFlight => self.request_ends(class, run),
-            Doing::WaitingRetry => self.wait_ends(class, run, WorkerActivity::WaitingRetry),
-            Doing::WaitingLimiter => self.wait_ends(class, run, WorkerActivity::WaitingLimiter),
-            Doing::WaitingWorker => unreachable!("a queued run has no event pending"),
-        }
-    }
-
     fn wait_ends(&mut self, class: u16, run: u32, activity: WorkerActivity) {
         let record = self.states[class as usize].runs.get_mut(run);
         let worker = record.worker;
@@ -483,11 +495,12 @@ impl<'a, O: Observer> Engine<'a, O> {
 
     fn sleep(&mut self, class: u16, run: u32, until: SimTime, why: Waiting, holds_worker: bool) {
         let record = self.states[class as usize].runs.get_mut(run);
-        record.doing = match why {
-            Waiting::Retry => Doing::WaitingRetry,
-            Waiting::Limiter => Doing::WaitingLimiter,
+        let event;
+        (record.doing, event) = match why {
+            Waiting::Retry => (Doing::WaitingRetry, Event::RetryWaitEnds { class, run }),
+            Waiting::Limiter => (Doing::WaitingLimiter, Event::LimiterWaitEnds { class, run }),
         };
-        self.events.push(until, Rank::Attempt, Event::RunGoesOn { class, run }.pack());
+        self.events.push(until, Rank::Attempt, event.pack());
         if !holds_worker {
             let worker = std::mem::replace(&mut record.worker, NO_WORKER);
             self.release(class, worker);
@@ -582,7 +595,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         record.by = PackedSource::pack(by);
         self.count_at_limits(by, &request);
         if at < SimTime::NEVER {
-            self.events.push(at, Rank::Complete, Event::RunGoesOn { class, run }.pack());
+            self.events.push(at, Rank::Complete, Event::RequestEnds { class, run }.pack());
         }
     }
 

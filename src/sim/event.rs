@@ -1,4 +1,5 @@
-//! What a pending event is about, packed into the 64 bits that the queue carries.
+//! What a pending event is about, packed into the 64 bits that the queue carries. It says what the run was doing, so
+//! that the loop takes the right way before the run's record has come from memory.
 
 /// Something that happens to an entity at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,8 +10,12 @@ pub(super) enum Event {
     JobQueued { class: u16, task: u32 },
     /// A job may be taken: it enters the queue at its front.
     JobQueuedFirst { class: u16, task: u32 },
-    /// What the run waited for is there: an answer, or the end of a wait.
-    RunGoesOn { class: u16, run: u32 },
+    /// The run's request in flight ends: an answer is back, or its timeout has passed.
+    RequestEnds { class: u16, run: u32 },
+    /// The run's wait for its next attempt is over.
+    RetryWaitEnds { class: u16, run: u32 },
+    /// The run's wait for a limiter or a breaker is over.
+    LimiterWaitEnds { class: u16, run: u32 },
     /// A breaker that paused the class's workers may have closed.
     PauseEnds { class: u16 },
 }
@@ -18,8 +23,10 @@ pub(super) enum Event {
 const TASK_ARRIVES: u64 = 0;
 const JOB_QUEUED: u64 = 1;
 const JOB_QUEUED_FIRST: u64 = 2;
-const RUN_GOES_ON: u64 = 3;
-const PAUSE_ENDS: u64 = 4;
+const REQUEST_ENDS: u64 = 3;
+const RETRY_WAIT_ENDS: u64 = 4;
+const LIMITER_WAIT_ENDS: u64 = 5;
+const PAUSE_ENDS: u64 = 6;
 
 impl Event {
     /// Kind in the low byte, class in the next two, the entity in the high four.
@@ -28,10 +35,25 @@ impl Event {
             Event::TaskArrives { class, process } => (TASK_ARRIVES, class, process),
             Event::JobQueued { class, task } => (JOB_QUEUED, class, task),
             Event::JobQueuedFirst { class, task } => (JOB_QUEUED_FIRST, class, task),
-            Event::RunGoesOn { class, run } => (RUN_GOES_ON, class, run),
+            Event::RequestEnds { class, run } => (REQUEST_ENDS, class, run),
+            Event::RetryWaitEnds { class, run } => (RETRY_WAIT_ENDS, class, run),
+            Event::LimiterWaitEnds { class, run } => (LIMITER_WAIT_ENDS, class, run),
             Event::PauseEnds { class } => (PAUSE_ENDS, class, 0),
         };
         kind | (class as u64) << 8 | (entity as u64) << 32
+    }
+
+    /// The class and the run that it is about, if it is about a run.
+    pub(super) const fn run(self) -> Option<(u16, u32)> {
+        match self {
+            Event::RequestEnds { class, run }
+            | Event::RetryWaitEnds { class, run }
+            | Event::LimiterWaitEnds { class, run } => Some((class, run)),
+            Event::TaskArrives { .. }
+            | Event::JobQueued { .. }
+            | Event::JobQueuedFirst { .. }
+            | Event::PauseEnds { .. } => None,
+        }
     }
 
     /// The event that was packed.
@@ -41,7 +63,9 @@ impl Event {
             TASK_ARRIVES => Event::TaskArrives { class, process: entity },
             JOB_QUEUED => Event::JobQueued { class, task: entity },
             JOB_QUEUED_FIRST => Event::JobQueuedFirst { class, task: entity },
-            RUN_GOES_ON => Event::RunGoesOn { class, run: entity },
+            REQUEST_ENDS => Event::RequestEnds { class, run: entity },
+            RETRY_WAIT_ENDS => Event::RetryWaitEnds { class, run: entity },
+            LIMITER_WAIT_ENDS => Event::LimiterWaitEnds { class, run: entity },
             _ => Event::PauseEnds { class },
         }
     }
@@ -57,7 +81,9 @@ mod tests {
             Event::TaskArrives { class: 63, process: 7 },
             Event::JobQueued { class: 1, task: u32::MAX },
             Event::JobQueuedFirst { class: 0, task: 0 },
-            Event::RunGoesOn { class: 2, run: 1_000_000 },
+            Event::RequestEnds { class: 2, run: 1_000_000 },
+            Event::RetryWaitEnds { class: 3, run: 0 },
+            Event::LimiterWaitEnds { class: 3, run: 1 },
             Event::PauseEnds { class: u16::MAX },
         ] {
             assert_eq!(Event::unpack(event.pack()), event);
