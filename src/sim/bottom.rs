@@ -31,6 +31,10 @@ impl Bottom {
         self.entries.capacity()
     }
 
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries[self.head..]
+    }
+
     #[inline]
     pub(super) fn first(&self) -> Option<Entry> {
         self.entries.get(self.head).copied()

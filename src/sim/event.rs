@@ -43,6 +43,19 @@ impl Event {
         kind | (class as u64) << 8 | (entity as u64) << 32
     }
 
+    /// The class and the run that it is about, if it is about a run.
+    pub(super) const fn run(self) -> Option<(u16, u32)> {
+        match self {
+            Event::RequestEnds { class, run }
+            | Event::RetryWaitEnds { class, run }
+            | Event::LimiterWaitEnds { class, run } => Some((class, run)),
+            Event::TaskArrives { .. }
+            | Event::JobQueued { .. }
+            | Event::JobQueuedFirst { .. }
+            | Event::PauseEnds { .. } => None,
+        }
+    }
+
     /// The event that was packed.
     pub(super) const fn unpack(packed: u64) -> Event {
         let (class, entity) = ((packed >> 8) as u16, (packed >> 32) as u32);

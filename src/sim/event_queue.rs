@@ -66,6 +66,8 @@ pub struct EventQueue {
     // a bucket that was empty until then and will be again: without this, all these buckets would keep their memory.
     spare: Vec<Entry>,
     len: usize,
+    // Whether events have come into the bottom together since somebody asked.
+    refilled: bool,
 }
 
 impl Default for EventQueue {
@@ -85,6 +87,7 @@ impl EventQueue {
             occupied: 0,
             spare: Vec::new(),
             len: 0,
+            refilled: false,
         }
     }
 
@@ -134,6 +137,17 @@ impl EventQueue {
         self.bottom.drop_first();
         self.len -= 1;
         Some((SimTime::from_nanos(next.key >> RANK_BITS), next.payload))
+    }
+
+    /// Whether the next few events have come together, since this was last asked.
+    #[inline]
+    pub const fn take_refilled(&mut self) -> bool {
+        std::mem::replace(&mut self.refilled, false)
+    }
+
+    /// What the next few events are about.
+    pub fn next_few(&self) -> impl Iterator<Item = u64> + '_ {
+        self.bottom.entries().iter().map(|entry| entry.payload)
     }
 
     /// Puts an event from `bound` on into its bucket.
@@ -193,6 +207,7 @@ impl EventQueue {
     /// Brings the events of the lowest bucket into the empty bottom, or only the first of them where they are many.
     #[inline(never)]
     fn refill(&mut self) {
+        self.refilled = true;
         if self.len <= SORTED_AT_ONCE {
             self.gather();
             return;

@@ -120,7 +120,7 @@ pub(super) struct Slab<T, S> {
     free: Vec<u32>,
 }
 
-impl<T: Default, S: Copy + Default> Slab<T, S> {
+impl<T: Copy + Default, S: Copy + Default> Slab<T, S> {
     pub(super) const fn new(stride: usize) -> Self {
         Slab { records: Vec::new(), side: Vec::new(), stride, free: Vec::new() }
     }
@@ -151,6 +151,13 @@ impl<T: Default, S: Copy + Default> Slab<T, S> {
     #[inline]
     pub(super) fn get_mut(&mut self, slot: u32) -> &mut T {
         &mut self.records[slot as usize]
+    }
+
+    /// Reads from a record and its side entries for no other reason than to have them at hand.
+    #[inline]
+    pub(super) fn fetch(&self, slot: u32) {
+        std::hint::black_box(self.records[slot as usize]);
+        std::hint::black_box(self.side.get(slot as usize * self.stride).copied());
     }
 
     /// The side entries of a record.

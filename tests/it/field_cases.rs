@@ -3,7 +3,8 @@
 //! A ladder is 0.5 s doubling to 8 s, each wait less by up to a quarter of itself, so n waits last between 0.75 and 1
 //! times their sum.
 
-use retrycast::sim::Fact;
+use retrycast::random::Seed;
+use retrycast::sim::{Fact, simulate};
 
 use super::stage::{Run, facts, read};
 
@@ -224,6 +225,30 @@ fn first_requests(holds_worker: bool) -> Vec<f64> {
         })
     };
     (0..6).filter_map(first).collect()
+}
+
+#[test]
+fn a_job_that_finds_a_free_worker_has_never_been_in_the_queue() {
+    // Four workers, 20 s a job: of six jobs two wait, and nobody does who is served at once.
+    let queue = |arrivals: &str| {
+        let text = format!(
+            r#"
+            horizon = "10m"
+            clients.plain.layers = []
+            [traffic.job]
+            kind = "jobs"
+            client = "plain"
+            workers = 4
+            arrivals = {{ at = {arrivals} }}
+            steps = [{{ name = "ask", input_tokens = 1, latency = "20s" }}]
+            "#
+        );
+        simulate(&read(&text), Seed(1)).timeline.classes[0].queue.iter().copied().max()
+    };
+    assert_eq!(queue(r#"["0s", "0s", "0s", "0s"]"#), Some(0));
+    assert_eq!(queue(r#"["0s", "0s", "0s", "0s", "0s", "1s"]"#), Some(2));
+    // The fifth comes when the first four end.
+    assert_eq!(queue(r#"["0s", "0s", "0s", "0s", "20s"]"#), Some(0));
 }
 
 #[test]
