@@ -1,0 +1,74 @@
+//! Tasks arrive: turns start at once, jobs wait out their delay and queue.
+
+use super::Engine;
+use super::fact::{Fact, Observer};
+use crate::policy::retry::LayerState;
+use crate::policy::stack::Place;
+use crate::random::stream::mix;
+use crate::sim::event::Event;
+use crate::sim::event_queue::Rank;
+use crate::sim::record::{NO_TASK, NO_WORKER, Task};
+use crate::sim::workforce::Waiter;
+use crate::units::SimTime;
+
+impl<O: Observer> Engine<'_, O> {
+    pub(super) fn schedule_first_arrivals(&mut self) {
+        for class in 0..self.classes.len() as u16 {
+            for process in 0..self.classes[class as usize].settings.arrivals.len() as u32 {
+                let first = self.next_arrival(class, process);
+                self.schedule_arrival(class, process, first);
+            }
+        }
+    }
+
+    pub(super) fn next_arrival(&mut self, class: u16, process: u32) -> Option<SimTime> {
+        let settings = &self.classes[class as usize].settings.arrivals[process as usize];
+        settings.next(&mut self.states[class as usize].arrivals[process as usize])
+    }
+
+    pub(super) fn schedule_arrival(&mut self, class: u16, process: u32, at: Option<SimTime>) {
+        if let Some(at) = at {
+            self.events.push(at, Rank::Arrive, Event::TaskArrives { class, process }.pack());
+        }
+    }
+
+    pub(super) fn task_arrives(&mut self, class: u16, process: u32) {
+        // Drawn first and scheduled last: its place in the queue waits for a logarithm, and nothing else need wait with it.
+        let next = self.next_arrival(class, process);
+        let (now, cell, narrow, wide) = (self.now(), self.clock.cell(), self.clock.narrow(), self.clock.wide());
+        let compiled = &self.classes[class as usize];
+        let state = &mut self.states[class as usize];
+        let index = state.arrived;
+        state.arrived += 1;
+        state.ledger.cells[cell as usize].offered += 1;
+        state.series.arrivals[narrow as usize] += 1;
+        state.series.wide_arrivals[wide as usize] += 1;
+        let fact = mix(compiled.key.with(u64::from(index)).bits() ^ mix(now.as_nanos()));
+        self.world_digest = self.world_digest.wrapping_add(fact);
+        self.digest = self.digest.wrapping_add(fact);
+        let task = Task { arrived: now, index, cell, ..Task::default() };
+        self.show(|| Fact::TaskArrived { class, task: index, at: now });
+        if self.classes[class as usize].settings.is_live() {
+            self.begin_run(class, task, NO_TASK, NO_WORKER);
+        } else {
+            self.job_arrives(class, task);
+        }
+        self.schedule_arrival(class, process, next);
+    }
+
+    pub(super) fn job_arrives(&mut self, class: u16, task: Task) {
+        let compiled = &self.classes[class as usize];
+        let state = &mut self.states[class as usize];
+        let slot = state.tasks.insert(task);
+        if compiled.client.queue().is_some() && state.queue_states.len() <= slot as usize {
+            state.queue_states.resize(slot as usize + 1, LayerState::default());
+        }
+        let delay = compiled.settings.enqueue_delay;
+        if delay.is_zero() {
+            self.enqueue(class, Waiter::Task(slot), Place::Back);
+        } else {
+            let at = self.now() + delay;
+            self.events.push(at, Rank::Attempt, Event::JobQueued { class, task: slot }.pack());
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The end of a run: what is in flight is counted, series are filled up.
+
+use super::Engine;
+use super::fact::Observer;
+use crate::observe::ledger::ClassLedger;
+use crate::observe::series::LevelSeries;
+use crate::observe::{Outcome, WorkerActivity};
+use crate::random::Seed;
+use crate::sim::record::{Doing, NO_TASK, NO_WORKER, Task};
+use crate::units::SimTime;
+
+impl<O: Observer> Engine<'_, O> {
+    pub(super) fn finish(mut self, seed: Seed) -> Outcome {
+        let horizon = self.scenario.horizon;
+        self.clock.move_to(SimTime::from_nanos(horizon.as_nanos() - 1), &self.plan);
+        self.clock.stop_at(horizon);
+        for class in 0..self.classes.len() as u16 {
+            self.close_class(class);
+        }
+        let mut timeline = self.timeline;
+        timeline.limits = self.levels.into_iter().map(LevelSeries::finish).collect();
+        let mut classes = Vec::with_capacity(self.states.len());
+        for state in self.states {
+            let mut series = state.series;
+            let (queue, workers) = state.force.finish(horizon);
+            (series.queue, series.workers) = (queue, workers);
+            timeline.classes.push(series);
+            classes.push(state.ledger);
+        }
+        Outcome {
+            seed,
+            digest: self.digest,
+            world_digest: self.world_digest,
+            plan: self.plan,
+            answers: self.answers.into_index(),
+            classes,
+            limits: self.limits,
+            guards: self.bank.finish(),
+            timeline,
+        }
+    }
+
+    /// Counts what is in flight when the run ends.
+    pub(super) fn close_class(&mut self, class: u16) {
+        for run in self.states[class as usize].runs.slots() {
+            let record = *self.states[class as usize].runs.get(run);
+            let activity = match record.doing {
+                Doing::InFlight => self.answers.get(record.answer).activity,
+                Doing::WaitingRetry => WorkerActivity::WaitingRetry,
+                Doing::WaitingLimiter => WorkerActivity::WaitingLimiter,
+                Doing::WaitingWorker => WorkerActivity::Idle,
+            };
+            if record.worker != NO_WORKER {
+                self.worked(class, record.worker, activity);
+            }
+        }
+        // A job is counted where its newest numbers are: in its run while it has one.
+        let state = &mut self.states[class as usize];
+        let mut in_run = vec![false; state.tasks.len()];
+        for run in state.runs.slots() {
+            let record = state.runs.get(run);
+            count_requests(&mut state.ledger, &record.task, false);
+            if record.slot != NO_TASK {
+                in_run[record.slot as usize] = true;
+            }
+        }
+        for slot in state.tasks.slots() {
+            if !in_run[slot as usize] {
+                count_requests(&mut state.ledger, state.tasks.get(slot), false);
+            }
+        }
+    }
+}
+
+/// Counts the requests of a task that has ended, or that the horizon cut off.
+pub(super) fn count_requests(ledger: &mut ClassLedger, task: &Task, failed: bool) {
+    let requests = u64::from(task.requests);
+    let counts = &mut ledger.cells[task.cell as usize];
+    counts.task_requests += requests;
+    counts.max_task_requests = counts.max_task_requests.max(requests);
+    if failed {
+        counts.max_failed_task_requests = counts.max_failed_task_requests.max(requests);
+    }
+}

@@ -1,0 +1,86 @@
+//! What an observer is shown of a run.
+
+use crate::policy::answer::Answer;
+use crate::provider::AnsweredBy;
+use crate::units::SimTime;
+
+/// How a task ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// All its steps were answered.
+    Delivered,
+    /// It was given up.
+    Failed,
+}
+
+/// Something that happened in a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fact {
+    /// A task arrived.
+    TaskArrived {
+        /// The index of its class.
+        class: u16,
+        /// Its ordinal in its class.
+        task: u32,
+        /// When.
+        at: SimTime,
+    },
+    /// A request came back, or its silence ended.
+    RequestEnded {
+        /// The index of the class.
+        class: u16,
+        /// The task's ordinal in its class.
+        task: u32,
+        /// The run, from 1.
+        run: u32,
+        /// The step's index.
+        step: u8,
+        /// The call within the run's step, from 1.
+        call: u32,
+        /// The request within all requests of the task for the step, from 1.
+        ordinal: u32,
+        /// When it was sent.
+        sent: SimTime,
+        /// When it ended.
+        at: SimTime,
+        /// How it ended.
+        answer: Answer,
+        /// Who answered, or whose silence it was.
+        by: AnsweredBy,
+        /// Its input tokens.
+        input_tokens: u32,
+        /// The output tokens of a full answer.
+        output_tokens: u32,
+    },
+    /// A task ended.
+    TaskEnded {
+        /// The index of its class.
+        class: u16,
+        /// Its ordinal in its class.
+        task: u32,
+        /// When.
+        at: SimTime,
+        /// How.
+        fate: Fate,
+    },
+}
+
+/// Someone who is shown every fact and may end the run early.
+pub trait Observer {
+    /// Whether there is anyone: facts are not even put together for nobody.
+    const WATCHES: bool = true;
+
+    /// A fact; `false` ends the run here.
+    fn see(&mut self, fact: &Fact) -> bool;
+}
+
+/// Nobody.
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    const WATCHES: bool = false;
+
+    fn see(&mut self, _: &Fact) -> bool {
+        true
+    }
+}

@@ -1,0 +1,173 @@
+//! The event loop. It owns the state of a run and interprets what stacks, the provider and guards decide; it decides
+//! nothing itself. Each part of a task's life is a file below.
+
+mod arrivals;
+mod closing;
+mod fact;
+mod queue;
+mod requests;
+mod runs;
+mod walker;
+
+use super::answers::Answers;
+use super::bank::Bank;
+use super::event::Event;
+use super::event_queue::EventQueue;
+use super::record::{Runs, Tasks};
+use super::workforce::{Waiter, Workforce};
+use super::world;
+use super::world::{Class, purpose};
+use crate::observe::ledger::ClassLedger;
+use crate::observe::outcome::LimitCounts;
+use crate::observe::series::LevelSeries;
+use crate::observe::timeline::ClassSeries;
+use crate::observe::{Clock, Outcome, PhasePlan, Timeline, WorkerActivity};
+use crate::policy::retry::LayerState;
+use crate::policy::stack::Place;
+use crate::provider::ProviderState;
+use crate::random::Seed;
+use crate::scenario::Scenario;
+use crate::traffic::arrivals::ArrivalState;
+use crate::units::SimTime;
+
+pub use fact::{Fact, Fate, Observer, Unobserved};
+
+/// What changes of one class during a run.
+struct ClassState {
+    tasks: Tasks,
+    runs: Runs,
+    /// The queue layer's state of each task; empty without a queue layer.
+    queue_states: Vec<LayerState>,
+    force: Workforce,
+    arrivals: Vec<ArrivalState>,
+    arrived: u32,
+    ledger: ClassLedger,
+    series: ClassSeries,
+}
+
+/// The state of a run.
+struct Engine<'a, O> {
+    scenario: &'a Scenario,
+    plan: PhasePlan,
+    clock: Clock,
+    events: EventQueue,
+    provider: ProviderState<'a>,
+    bank: Bank<'a>,
+    classes: Vec<Class<'a>>,
+    states: Vec<ClassState>,
+    answers: Answers,
+    timeline: Timeline,
+    levels: Vec<LevelSeries>,
+    limits: Vec<LimitCounts>,
+    /// Classes, one bit each, whose queue or workers have changed: idle workers look for jobs once an event is
+    /// handled, not in the middle of it, so that a thousand runs that fail at one instant do not nest.
+    stirred: u64,
+    digest: u64,
+    world_digest: u64,
+    stopped: bool,
+    observer: &'a mut O,
+}
+
+/// Runs a scenario once, counting by these phases.
+pub(super) fn run<'a, O: Observer>(
+    scenario: &'a Scenario,
+    seed: Seed,
+    plan: PhasePlan,
+    observer: &'a mut O,
+) -> Outcome {
+    let mut engine = Engine::new(scenario, seed, plan, observer);
+    engine.schedule_first_arrivals();
+    while let Some((now, event)) = engine.events.pop_until(scenario.horizon) {
+        engine.clock.move_to(now, &engine.plan);
+        if engine.events.take_refilled() {
+            engine.fetch_records();
+        }
+        engine.handle(Event::unpack(event));
+        engine.settle();
+        if O::WATCHES && engine.stopped {
+            break;
+        }
+    }
+    engine.finish(seed)
+}
+
+impl<'a, O: Observer> Engine<'a, O> {
+    fn new(scenario: &'a Scenario, seed: Seed, plan: PhasePlan, observer: &'a mut O) -> Self {
+        let classes = world::classes(scenario, seed);
+        let answers = world::answer_index(scenario);
+        let with_workers: Vec<bool> = scenario.traffic.iter().map(|class| class.workers() > 0).collect();
+        let mut timeline = Timeline::new(scenario.length(), &with_workers, scenario.provider.limits.len());
+        let states = classes
+            .iter()
+            .zip(timeline.classes.drain(..))
+            .map(|(class, series)| {
+                let elements = class.client.elements().len();
+                let arrival_key = class.key.with(purpose::ARRIVALS);
+                let processes = class.settings.arrivals.iter().zip(0..);
+                ClassState {
+                    tasks: Tasks::new(class.settings.steps.len()),
+                    runs: Runs::new(elements),
+                    queue_states: Vec::new(),
+                    force: Workforce::new(class.settings.workers(), timeline.bins, timeline.bin),
+                    arrivals: processes.map(|(process, n)| process.start(arrival_key.with(n))).collect(),
+                    arrived: 0,
+                    ledger: ClassLedger::new(plan.cells(), elements, answers.names().len()),
+                    series,
+                }
+            })
+            .collect();
+        let limits = &scenario.provider.limits;
+        Engine {
+            scenario,
+            clock: Clock::new(&plan, &timeline),
+            plan,
+            events: EventQueue::new(),
+            provider: ProviderState::new(&scenario.provider),
+            bank: Bank::new(scenario),
+            classes,
+            states,
+            answers: Answers::new(answers),
+            levels: limits.iter().map(|limit| LevelSeries::new(limit.bucket, timeline.bins, timeline.bin)).collect(),
+            limits: vec![LimitCounts::default(); limits.len()],
+            timeline,
+            stirred: 0,
+            digest: 0,
+            world_digest: world::settings_digest(scenario),
+            stopped: false,
+            observer,
+        }
+    }
+
+    pub(super) fn now(&self) -> SimTime {
+        self.clock.now()
+    }
+
+    /// Reads from the records of all events that are next. With 100,000 runs in flight a record comes from memory, and
+    /// the loop would wait for each in turn, a quarter of its time; a processor fetches some dozen at once.
+    #[cold]
+    pub(super) fn fetch_records(&self) {
+        for event in self.events.next_few() {
+            if let Some((class, run)) = Event::unpack(event).run() {
+                self.states[class as usize].runs.fetch(run);
+            }
+        }
+    }
+
+    pub(super) fn handle(&mut self, event: Event) {
+        match event {
+            Event::TaskArrives { class, process } => self.task_arrives(class, process),
+            Event::JobQueued { class, task } => self.enqueue(class, Waiter::Task(task), Place::Back),
+            Event::JobQueuedFirst { class, task } => self.enqueue(class, Waiter::Task(task), Place::Front),
+            Event::RequestEnds { class, run } => self.request_ends(class, run),
+            Event::RetryWaitEnds { class, run } => self.wait_ends(class, run, WorkerActivity::WaitingRetry),
+            Event::LimiterWaitEnds { class, run } => self.wait_ends(class, run, WorkerActivity::WaitingLimiter),
+            Event::PauseEnds { class } => self.pause_ends(class),
+        }
+    }
+
+    pub(super) fn show(&mut self, fact: impl FnOnce() -> Fact) {
+        if O::WATCHES && !self.observer.see(&fact()) {
+            self.stopped = true;
+        }
+    }
+}

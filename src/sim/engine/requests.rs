@@ -1,0 +1,141 @@
+//! Requests: sent, judged by the provider, ended by an answer or a timeout.
+
+use super::Engine;
+use super::fact::{Fact, Observer};
+use crate::observe::AnswerKind;
+use crate::observe::ledger::ClassLedger;
+use crate::observe::timeline::ClassSeries;
+use crate::policy::answer::Answer;
+use crate::policy::stack::Input;
+use crate::provider::{AnsweredBy, Request, Verdict};
+use crate::random::stream::mix;
+use crate::sim::bank::Asker;
+use crate::sim::event::Event;
+use crate::sim::event_queue::Rank;
+use crate::sim::record::{Doing, NO_WORKER, PackedSource, Run};
+use crate::sim::world::purpose;
+use crate::units::{SimDuration, SimTime};
+
+impl<O: Observer> Engine<'_, O> {
+    pub(super) fn send(&mut self, class: u16, run: u32) {
+        let now = self.now();
+        let compiled = &self.classes[class as usize];
+        let state = &mut self.states[class as usize];
+        let (record, layers) = state.runs.parts(run);
+        let step = record.step as usize;
+        let key = record.key.with(u64::from(record.ordinal));
+        record.ordinal += 1;
+        record.task.requests += 1;
+        let (input_tokens, output_tokens) = (record.input_tokens, record.output_tokens);
+        let ordinal = record.task.requests - 1;
+        let grammar = compiled.client.grammar();
+        let request = Request { class, input_tokens, output_tokens, key, ordinal, grammar };
+        let latency = &compiled.settings.steps[step].latency;
+        let service = || SimDuration::from_secs_f64(latency.sample(&mut key.with(purpose::SERVICE).stream()));
+        let verdict = self.provider.receive(now, &request, service);
+
+        let cell = record.call_cell as usize;
+        state.ledger.cells[cell].requests += 1;
+        state.series.wide_requests[record.call_wide as usize] += 1;
+        record.sent = now;
+        record.sent_narrow = self.clock.narrow() as u16;
+        record.doing = Doing::InFlight;
+        let patience = compiled.client.timeout_at(layers, now).map_or(SimTime::NEVER, |timeout| now + timeout);
+        let (at, answer) = match verdict {
+            // A completion exactly at its deadline counts as one.
+            Verdict::Answered { at, answer, .. } if at <= patience => (at, answer),
+            Verdict::Answered { .. } | Verdict::Never { .. } => (patience, Answer::TIMED_OUT),
+        };
+        (record.answer, record.hint) = self.answers.number(&answer);
+        let (Verdict::Answered { by, .. } | Verdict::Never { by }) = verdict;
+        record.by = PackedSource::pack(by);
+        self.count_at_limits(by, &request);
+        if at < SimTime::NEVER {
+            self.events.push(at, Rank::Complete, Event::RequestEnds { class, run }.pack());
+        }
+    }
+
+    pub(super) fn count_at_limits(&mut self, by: AnsweredBy, request: &Request) {
+        match by {
+            AnsweredBy::Fault(_) => {}
+            AnsweredBy::Limit(limit) => {
+                let settings = &self.scenario.provider.limits[limit];
+                let cost = settings.counts.cost(request.input_tokens, request.output_tokens);
+                self.limits[limit].refused += 1;
+                self.limits[limit].impossible += u64::from(!settings.bucket.can_ever_fit(cost));
+            }
+            AnsweredBy::Service => {
+                let narrow = self.clock.narrow();
+                for (limit, level) in self.provider.levels().iter().enumerate() {
+                    self.limits[limit].admitted += 1;
+                    self.levels[limit].fell(narrow, level);
+                }
+            }
+        }
+    }
+
+    /// An answer is back, or the timeout has passed.
+    pub(super) fn request_ends(&mut self, class: u16, run: u32) {
+        let now = self.now();
+        let state = &mut self.states[class as usize];
+        let record = state.runs.get_mut(run);
+        let known = self.answers.get(record.answer);
+        let answer = known.with(record.hint);
+        let activity = known.activity;
+        state.ledger.answered(record.call_cell, known.place);
+        state.series.answers[known.kind as usize][record.sent_narrow as usize] += 1;
+        meet(record, known.kind, self.timeline.wide, &mut state.ledger, &mut state.series);
+        let record = *record;
+
+        let key = record.key.with(u64::from(record.ordinal));
+        let fact = now.as_nanos() << 12 | u64::from(answer.status) ^ (answer.outcome as u64) << 10;
+        self.digest = self.digest.wrapping_add(mix(key.bits() ^ mix(fact)));
+        self.show(|| Fact::RequestEnded {
+            class,
+            task: record.task.index,
+            run: record.task.runs,
+            step: record.step,
+            call: record.calls,
+            ordinal: record.ordinal,
+            sent: record.sent,
+            at: now,
+            answer,
+            by: record.by.unpack(),
+            input_tokens: record.input_tokens,
+            output_tokens: record.output_tokens,
+        });
+        let asker = Asker {
+            class,
+            worker: record.worker,
+            input_tokens: record.input_tokens,
+            output_tokens: record.output_tokens,
+        };
+        for guard in &self.classes[class as usize].fed_by_responses {
+            self.bank.record(*guard, asker, &answer, now);
+        }
+        if record.worker != NO_WORKER {
+            self.worked(class, record.worker, activity);
+        }
+        self.advance(class, run, Input::Answered(answer));
+    }
+}
+
+/// The run's task meets an answer of this kind.
+fn meet(run: &mut Run, kind: AnswerKind, wide: SimDuration, ledger: &mut ClassLedger, series: &mut ClassSeries) {
+    let task = &mut run.task;
+    match kind {
+        AnswerKind::Throttled => {
+            ledger.cells[run.call_cell as usize].requests_with_429 += 1;
+            if task.met.mark(kind) {
+                ledger.cells[task.cell as usize].tasks_with_429 += 1;
+                series.wide_with_429[(task.arrived.as_nanos() / wide.as_nanos()) as usize] += 1;
+            }
+        }
+        AnswerKind::Overloaded => {
+            if task.met.mark(kind) {
+                ledger.cells[task.cell as usize].tasks_with_overload += 1;
+            }
+        }
+        AnswerKind::Delivered | AnswerKind::Lost | AnswerKind::Other => {}
+    }
+}

@@ -1,0 +1,209 @@
+//! The course of a run: its steps, its walks through the stack, its waits, its end.
+
+use super::Engine;
+use super::closing::count_requests;
+use super::fact::{Fact, Fate, Observer};
+use super::walker::Walker;
+use crate::observe::WorkerActivity;
+use crate::policy::retry::LayerState;
+use crate::policy::stack::{Input, Next, Place, Requeue, Resume, Waiting};
+use crate::random::stream::mix;
+use crate::random::{Distribution, Stream};
+use crate::sim::event::Event;
+use crate::sim::event_queue::Rank;
+use crate::sim::record::{Doing, NO_TASK, NO_WORKER, Run, Task};
+use crate::sim::workforce::Waiter;
+use crate::sim::world::purpose;
+use crate::units::SimTime;
+
+impl<O: Observer> Engine<'_, O> {
+    pub(super) fn begin_run(&mut self, class: u16, mut task: Task, slot: u32, worker: u32) {
+        let now = self.now();
+        let state = &mut self.states[class as usize];
+        task.runs += 1;
+        state.ledger.cells[task.cell as usize].runs += 1;
+        let run = state.runs.insert(Run { task, slot, worker, step: task.next_step, ..Run::default() });
+        if let Some(queue) = self.classes[class as usize].client.queue_element() {
+            let (saved, layer) = (&mut state.queue_states[slot as usize], &mut state.runs.side_of(run)[queue]);
+            if task.runs == 1 {
+                *saved = LayerState::entered(now);
+                state.ledger.layer(task.cell, queue).entered += 1;
+            }
+            *layer = *saved;
+        }
+        self.begin_step(class, run);
+        self.advance(class, run, Input::Begin);
+    }
+
+    pub(super) fn begin_step(&mut self, class: u16, run: u32) {
+        let compiled = &self.classes[class as usize];
+        let state = &mut self.states[class as usize];
+        let record = state.runs.get_mut(run);
+        let step = record.step as usize;
+        let settings = &compiled.settings.steps[step];
+        record.calls = 0;
+        record.ordinal = if record.slot == NO_TASK { 0 } else { state.tasks.side_of(record.slot)[step] };
+        record.key = compiled.step_key(record.task.index, step);
+        let mut draws = record.key.with(purpose::TOKENS).stream();
+        record.input_tokens = tokens(&settings.input_tokens, &mut draws);
+        record.output_tokens = tokens(&settings.output_tokens, &mut draws);
+        state.ledger.cells[record.task.cell as usize].steps_reached += 1;
+    }
+
+    /// Keeps what the job's own record must know of the run's current step.
+    pub(super) fn leave_step(&mut self, class: u16, run: u32) {
+        let state = &mut self.states[class as usize];
+        let record = state.runs.get(run);
+        if record.slot != NO_TASK {
+            state.tasks.side_of(record.slot)[record.step as usize] = record.ordinal;
+        }
+    }
+
+    pub(super) fn wait_ends(&mut self, class: u16, run: u32, activity: WorkerActivity) {
+        let record = self.states[class as usize].runs.get_mut(run);
+        let worker = record.worker;
+        if worker != NO_WORKER {
+            self.worked(class, worker, activity);
+        } else if !self.classes[class as usize].settings.is_live() {
+            record.doing = Doing::WaitingWorker;
+            return self.enqueue(class, Waiter::Run(run), Place::Back);
+        }
+        self.advance(class, run, Input::Woken);
+    }
+
+    /// The worker did this until now.
+    pub(super) fn worked(&mut self, class: u16, worker: u32, activity: WorkerActivity) {
+        let now = self.now();
+        let state = &mut self.states[class as usize];
+        let mut from = state.force.close(worker, activity, now);
+        let mut cell = self.clock.cell() as usize;
+        if from < self.plan.cell_start(cell) {
+            cell = self.plan.cell_at(from);
+        }
+        while from < now {
+            let to = now.min(self.plan.cell_end(cell));
+            state.ledger.worked(cell, activity, to - from);
+            (from, cell) = (to, cell + 1);
+        }
+    }
+
+    /// Moves a run on as far as nothing has to be waited for.
+    pub(super) fn advance(&mut self, class: u16, run: u32, input: Input) {
+        let mut input = input;
+        loop {
+            let next = self.walk(class, run, input);
+            match next {
+                Next::Send => return self.send(class, run),
+                Next::Sleep { until, why, holds_worker } => return self.sleep(class, run, until, why, holds_worker),
+                Next::Park => return self.states[class as usize].runs.get_mut(run).doing = Doing::WaitingLimiter,
+                Next::Requeue { at, requeue } => return self.requeue(class, run, at, requeue),
+                Next::Done(answer) if answer.is_delivered() => {
+                    let record = self.states[class as usize].runs.get(run);
+                    if record.step as usize + 1 == self.classes[class as usize].settings.steps.len() {
+                        return self.end_task(class, run, Fate::Delivered);
+                    }
+                    self.leave_step(class, run);
+                    self.states[class as usize].runs.get_mut(run).step += 1;
+                    self.begin_step(class, run);
+                    input = Input::Begin;
+                }
+                Next::Done(_) => return self.end_task(class, run, Fate::Failed),
+            }
+        }
+    }
+
+    /// One walk through the client's stack.
+    pub(super) fn walk(&mut self, class: u16, run: u32, input: Input) -> Next {
+        let now = self.clock.now();
+        let compiled = &self.classes[class as usize];
+        let state = &mut self.states[class as usize];
+        let (record, layers) = state.runs.parts(run);
+        let mut cursor = record.cursor;
+        let mut host = Walker {
+            class,
+            compiled,
+            run: record,
+            slot: run,
+            bank: &mut self.bank,
+            ledger: &mut state.ledger,
+            series: &mut state.series,
+            clock: &self.clock,
+        };
+        let next = compiled.client.advance(layers, &mut cursor, input, now, &mut host);
+        record.cursor = cursor;
+        next
+    }
+
+    pub(super) fn sleep(&mut self, class: u16, run: u32, until: SimTime, why: Waiting, holds_worker: bool) {
+        let record = self.states[class as usize].runs.get_mut(run);
+        let event;
+        (record.doing, event) = match why {
+            Waiting::Retry => (Doing::WaitingRetry, Event::RetryWaitEnds { class, run }),
+            Waiting::Limiter => (Doing::WaitingLimiter, Event::LimiterWaitEnds { class, run }),
+        };
+        self.events.push(until, Rank::Attempt, event.pack());
+        if !holds_worker {
+            let worker = std::mem::replace(&mut record.worker, NO_WORKER);
+            self.release(class, worker);
+        }
+    }
+
+    /// The run failed and the queue wants another one.
+    pub(super) fn requeue(&mut self, class: u16, run: u32, at: SimTime, requeue: Requeue) {
+        let now = self.now();
+        self.leave_step(class, run);
+        let state = &mut self.states[class as usize];
+        let Run { mut task, slot, worker, step, .. } = *state.runs.get(run);
+        if let Some(queue) = self.classes[class as usize].client.queue_element() {
+            state.queue_states[slot as usize] = state.runs.side_of(run)[queue];
+        }
+        task.next_step = match requeue.resume {
+            Resume::Restart => 0,
+            Resume::FailedStep => step,
+        };
+        *state.tasks.get_mut(slot) = task;
+        state.runs.remove(run);
+        if at > now {
+            let event = match requeue.place {
+                Place::Back => Event::JobQueued { class, task: slot },
+                Place::Front => Event::JobQueuedFirst { class, task: slot },
+            };
+            self.events.push(at, Rank::Attempt, event.pack());
+        } else {
+            // The job is back in the queue before its worker looks for the next one.
+            self.enqueue(class, Waiter::Task(slot), requeue.place);
+        }
+        self.release(class, worker);
+    }
+
+    pub(super) fn end_task(&mut self, class: u16, run: u32, fate: Fate) {
+        let now = self.now();
+        let state = &mut self.states[class as usize];
+        let Run { task, slot, worker, .. } = *state.runs.get(run);
+        state.runs.remove(run);
+        if slot != NO_TASK {
+            state.tasks.remove(slot);
+        }
+        count_requests(&mut state.ledger, &task, fate == Fate::Failed);
+        let cell = task.cell as usize;
+        match fate {
+            Fate::Delivered => {
+                state.ledger.cells[cell].delivered += 1;
+                state.ledger.latencies[cell].record(now - task.arrived);
+            }
+            Fate::Failed => {
+                state.ledger.cells[cell].failed += 1;
+                state.series.failures[self.clock.narrow() as usize] += 1;
+            }
+        }
+        let key = self.classes[class as usize].key.with(u64::from(task.index));
+        self.digest = self.digest.wrapping_add(mix(key.with(fate as u64).bits() ^ mix(!now.as_nanos())));
+        self.show(|| Fact::TaskEnded { class, task: task.index, at: now, fate });
+        self.release(class, worker);
+    }
+}
+
+/// A whole number of tokens.
+fn tokens(distribution: &Distribution, draws: &mut Stream) -> u32 {
+    (distribution.sample(draws) + 0.5) as u32
+}
