@@ -91,9 +91,35 @@ pub trait Observer {
     /// Whether there is anyone: facts are not even put together for nobody.
     const WATCHES: bool = true;
 
+    /// Whether it is asked now and then if the run goes on.
+    const ATTENDS: bool = Self::WATCHES;
+
     /// A fact; `false` ends the run here.
     fn see(&mut self, fact: &Fact) -> bool;
+
+    /// Asked every few thousand events, far less than a second apart; `false` ends the run here.
+    fn goes_on(&mut self, _: &Course) -> bool {
+        true
+    }
 }
+
+/// How far a run has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Course {
+    /// The simulated time.
+    pub now: SimTime,
+    /// When the run ends.
+    pub horizon: SimTime,
+    /// Whether this is the pass that only finds the end of the recovery; another one follows.
+    pub is_first_of_two: bool,
+    /// How many events have been handled in this pass.
+    pub events: u64,
+    /// How many requests each class has sent in this pass.
+    pub requests: Vec<u64>,
+}
+
+/// How many events lie between two questions whether the run goes on: about a millisecond.
+const EVENTS_BETWEEN_QUESTIONS: u64 = 8_192;
 
 /// Nobody.
 pub struct Unobserved;
@@ -151,12 +177,19 @@ pub(super) fn run<'a, O: Observer>(
 ) -> Outcome {
     let mut engine = Engine::new(scenario, seed, plan, observer);
     engine.schedule_first_arrivals();
+    let mut events = 0_u64;
     while let Some((now, event)) = engine.events.pop_until(scenario.horizon) {
         engine.clock.move_to(now, &engine.plan);
         engine.handle(Event::unpack(event));
         engine.settle();
         if O::WATCHES && engine.stopped {
             break;
+        }
+        if O::ATTENDS {
+            events += 1;
+            if events.is_multiple_of(EVENTS_BETWEEN_QUESTIONS) && !engine.goes_on(events) {
+                break;
+            }
         }
     }
     engine.finish(seed)
@@ -666,6 +699,14 @@ impl<'a, O: Observer> Engine<'a, O> {
             self.worked(class, record.worker, activity);
         }
         self.advance(class, run, Input::Answered(answer));
+    }
+
+    #[cold]
+    fn goes_on(&mut self, events: u64) -> bool {
+        let sent = |state: &ClassState| state.ledger.cells.iter().map(|cell| cell.requests).sum();
+        let requests = self.states.iter().map(sent).collect();
+        let (now, horizon) = (self.now(), self.scenario.horizon);
+        self.observer.goes_on(&Course { now, horizon, is_first_of_two: false, events, requests })
     }
 
     fn show(&mut self, fact: impl FnOnce() -> Fact) {
