@@ -95,10 +95,18 @@ pub(super) struct RunArgs {
     pub(super) out: Option<PathBuf>,
     /// Also write every request of the seed itself to this file, one JSON object a line
     ///
+    /// It appears together with the results, when the run is complete; a pipe or a device gets the lines as they come.
     /// Time, class, task, run, step, call, attempt, status, error type, hint, who answered (which limit, which fault),
     /// tokens: what an incident's questions are asked of.
     #[arg(long, value_name = "FILE")]
     pub(super) log: Option<PathBuf>,
+    /// The most requests of one run; a run that goes on beyond them is taken for endless and refused
+    ///
+    /// Retries every nanosecond or a billion arrivals would take days. The bound also covers runs that send little and
+    /// wait without end: they may take 16 steps for each request of it.
+    #[arg(long, value_name = "N", default_value_t = crate::experiment::MOST_REQUESTS, value_parser = most_requests,
+        allow_negative_numbers = true)]
+    pub(super) max_requests: u64,
     /// Say nothing on standard error but errors
     #[arg(long, short)]
     pub(super) quiet: bool,
@@ -236,6 +244,11 @@ impl Cli {
 
 fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("write a whole number from 0 to {}", u64::MAX))
+}
+
+fn most_requests(text: &str) -> Result<u64, String> {
+    let n: u64 = text.parse().map_err(|_| "write a whole number, such as 5000000000".to_owned())?;
+    if n == 0 { Err("must be at least 1; leave --max-requests out for the default".to_owned()) } else { Ok(n) }
 }
 
 fn replicates(text: &str) -> Result<u64, String> {

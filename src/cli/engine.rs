@@ -2,17 +2,18 @@
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+
+use anyhow::anyhow;
 
 use super::source::{Source, reason};
-use crate::experiment::{self, Interrupted, RunResult};
+use crate::experiment::{self, Endless, RunResult, Stopped, Terms};
 use crate::explain::{self, Explanation};
 use crate::plot::{self, Form, Picture, Theme};
 use crate::random::Seed;
 use crate::report::request_log::RequestLog;
 use crate::report::{Subject, WorstCase, explain as explain_text, explain_json, finding};
 use crate::scenario::{self, Refusal, Scenario};
-use crate::sim;
+use crate::units::{SimDuration, SimTime};
 
 /// Why a file gives no scenario.
 #[derive(Debug)]
@@ -41,17 +42,34 @@ pub(super) fn run(
     seed: Seed,
     replicates: Option<u64>,
     threads: Option<usize>,
-    interrupt: &AtomicBool,
-    progress: &(dyn Fn(u64) + Sync),
-) -> Result<RunResult, Interrupted> {
-    experiment::run(scenario, seed, replicates, threads, interrupt, progress)
+    terms: Terms<'_>,
+) -> Result<RunResult, Stopped> {
+    experiment::run(scenario, seed, replicates, threads, terms)
 }
 
 /// Runs the seed itself once more and writes every request of it; says how many there were.
-pub(super) fn log(scenario: &Scenario, seed: Seed, to: impl Write) -> io::Result<u64> {
+pub(super) fn log(
+    scenario: &Scenario,
+    seed: Seed,
+    terms: Terms<'_>,
+    to: impl Write,
+) -> Result<io::Result<u64>, Stopped> {
     let mut log = RequestLog::new(scenario, to);
-    sim::simulate_observed(scenario, seed, &mut log);
-    log.finish()
+    experiment::watched(scenario, seed, terms, &mut log)?;
+    Ok(log.finish())
+}
+
+/// What is said of a run that does not seem to end.
+pub(super) fn endless(scenario: &Scenario, endless: &Endless) -> anyhow::Error {
+    let Endless { reached, requests, events, busiest } = endless;
+    let reached: SimDuration = *reached - SimTime::ZERO;
+    let horizon = scenario.length();
+    let class = scenario.traffic.get(*busiest).map_or("", |class| class.name.as_str());
+    anyhow!(
+        "the run does not seem to end: after {requests} requests ({events} events) it has reached {reached} of \
+         {horizon}; most requests are of `{class}`\nhint: give the clients of `{class}` fewer attempts, longer waits or \
+         longer timeouts, let fewer tasks arrive, shorten `horizon`, or allow more with --max-requests"
+    )
 }
 
 /// The timeline of a run, for a file and for a page.

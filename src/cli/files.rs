@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use tempfile::{Builder, NamedTempFile};
 
-use super::source::reason;
+use super::source::{reason, shown};
 
 /// A folder that was found writable.
 #[derive(Debug)]
@@ -35,39 +35,90 @@ impl Folder {
         // Dropping it takes back what was made, also where the rest fails.
         let folder = Folder { path: path.to_owned(), made };
         let first = path.join(names.first().copied().unwrap_or("summary.json"));
-        fs::create_dir_all(path).map_err(|error| refused(&first, &error))?;
+        fs::create_dir_all(path).map_err(|error| refused(&first, OUT, &error))?;
         for name in names {
             let target = path.join(name);
             if target.is_dir() {
-                return Err(refused(&target, &io::Error::other("a folder of that name is in the way")));
+                return Err(refused(&target, OUT, &io::Error::other("a folder of that name is in the way")));
+            }
+            if target.exists() && !target.is_file() {
+                return Err(refused(&target, OUT, &io::Error::other("a pipe or device of that name is in the way")));
+            }
+            let behind = behind(&target);
+            if behind != target {
+                temporary(folder_of(&behind)).map_err(|error| refused(&behind, OUT, &error))?;
             }
         }
-        temporary(path).map_err(|error| refused(&first, &error))?;
+        temporary(path).map_err(|error| refused(&first, OUT, &error))?;
         Ok(folder)
     }
 
-    /// Writes all files, or none where one cannot be completed.
-    pub(super) fn write(&mut self, items: &[Item]) -> anyhow::Result<()> {
-        let mut complete = Vec::with_capacity(items.len());
-        for item in items {
-            let target = self.path.join(item.name);
-            complete.push((self.temporary_with(&item.bytes).map_err(|error| refused(&target, &error))?, target));
-        }
-        self.made.clear();
-        for (file, target) in complete {
-            file.persist(&target).map_err(|error| refused(&target, &error.error))?;
-        }
-        Ok(())
+    /// Whether a path is one of these files in the folder.
+    pub(super) fn holds(&self, path: &Path, names: &[&str]) -> bool {
+        names.iter().any(|name| same(&self.path.join(name), path))
     }
 
-    fn temporary_with(&self, bytes: &[u8]) -> io::Result<NamedTempFile> {
-        let mut file = temporary(&self.path)?;
-        file.write_all(bytes)?;
-        file.flush()?;
-        // A renamed file whose content never reached the disk would be half-written after a power cut.
-        file.as_file().sync_all()?;
-        Ok(file)
+    /// The complete files, not yet under their names.
+    pub(super) fn complete(&self, items: &[Item]) -> anyhow::Result<Vec<Complete>> {
+        let complete = |item: &Item| {
+            let target = behind(&self.path.join(item.name));
+            let file =
+                temporary_with(folder_of(&target), &item.bytes).map_err(|error| refused(&target, OUT, &error))?;
+            Ok(Complete { file, target, option: OUT })
+        };
+        items.iter().map(complete).collect()
     }
+}
+
+/// A complete file that does not have its name yet.
+#[derive(Debug)]
+pub(super) struct Complete {
+    file: NamedTempFile,
+    target: PathBuf,
+    option: &'static str,
+}
+
+/// Gives complete files their names.
+pub(super) fn publish(files: Vec<Complete>) -> anyhow::Result<()> {
+    for Complete { file, target, option } in files {
+        file.persist(&target).map_err(|error| refused(&target, option, &error.error))?;
+    }
+    Ok(())
+}
+
+fn temporary_with(folder: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+    let mut file = temporary(folder)?;
+    file.write_all(bytes)?;
+    file.flush()?;
+    // A renamed file whose content never reached the disk would be half-written after a power cut.
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+/// Where a path leads. A symbolic link stays one: what is written is the file behind it.
+fn behind(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    // As many links as the system follows.
+    for _ in 0..40 {
+        let Ok(target) = fs::read_link(&path) else { break };
+        path = folder_of(&path).join(target);
+    }
+    path
+}
+
+/// The folder in which a path lies.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether two paths lead to the same file, which need not exist.
+pub(super) fn same(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| {
+        let path = behind(path);
+        Some((folder_of(&path).canonicalize().ok()?, path.file_name()?.to_owned()))
+    };
+    place(one).is_some_and(|one| place(other) == Some(one))
+        || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
 /// Folders that were made for files which were never written go again; one that holds something stays.
@@ -85,6 +136,7 @@ impl Drop for Folder {
 pub(super) struct Growing {
     file: Target,
     path: PathBuf,
+    option: &'static str,
 }
 
 #[derive(Debug)]
@@ -94,16 +146,22 @@ enum Target {
 }
 
 impl Growing {
-    /// A file at this path; its folder must exist.
-    pub(super) fn at(path: &Path) -> anyhow::Result<Growing> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let opened = match fs::metadata(path) {
+    /// A file at this path, which an option of the command line gave; its folder must exist.
+    pub(super) fn at(path: &Path, option: &'static str) -> anyhow::Result<Growing> {
+        let target = behind(path);
+        let opened = match fs::metadata(&target) {
             Ok(found) if found.is_dir() => Err(io::Error::other("a folder of that name is in the way")),
-            Ok(found) if !found.is_file() => fs::OpenOptions::new().write(true).open(path).map(Target::InPlace),
-            Ok(_) | Err(_) => temporary(folder).map(Target::Temporary),
+            Ok(found) if !found.is_file() => fs::OpenOptions::new().write(true).open(&target).map(Target::InPlace),
+            Ok(_) | Err(_) if target.file_name().is_none() => Err(io::Error::other("the path names no file")),
+            Ok(_) | Err(_) => temporary(folder_of(&target)).map(Target::Temporary),
         };
-        let file = opened.map_err(|error| refused(path, &error))?;
-        Ok(Growing { file, path: path.to_owned() })
+        let file = opened.map_err(|error| refused(path, option, &error))?;
+        Ok(Growing { file, path: target, option })
+    }
+
+    /// Whether what is written is seen at once.
+    pub(super) const fn is_in_place(&self) -> bool {
+        matches!(self.file, Target::InPlace(_))
     }
 
     /// Where its content goes.
@@ -115,20 +173,22 @@ impl Growing {
         io::BufWriter::with_capacity(1 << 16, file)
     }
 
-    /// Gives the complete file its name.
-    pub(super) fn complete(self) -> anyhow::Result<()> {
-        let Growing { file, path } = self;
-        let Target::Temporary(file) = file else { return Ok(()) };
-        file.as_file().sync_all().map_err(|error| refused(&path, &error))?;
-        file.persist(&path).map_err(|error| refused(&path, &error.error))?;
-        Ok(())
+    /// The complete file, not yet under its name; `None` for what was written in place.
+    pub(super) fn complete(self) -> anyhow::Result<Option<Complete>> {
+        let Growing { file, path: target, option } = self;
+        let Target::Temporary(file) = file else { return Ok(None) };
+        file.as_file().sync_all().map_err(|error| refused(&target, option, &error))?;
+        Ok(Some(Complete { file, target, option }))
     }
 
     /// Why it could not be written.
     pub(super) fn refused(&self, error: &io::Error) -> anyhow::Error {
-        refused(&self.path, error)
+        refused(&self.path, self.option, error)
     }
 }
+
+/// The option that names the folder of the results.
+const OUT: &str = "--out";
 
 /// The folders on the way to this path that do not exist, outermost first.
 fn missing(path: &Path) -> Vec<PathBuf> {
@@ -151,10 +211,11 @@ fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
     builder.tempfile_in(folder)
 }
 
-fn refused(target: &Path, error: &io::Error) -> anyhow::Error {
+fn refused(target: &Path, option: &str, error: &io::Error) -> anyhow::Error {
+    let other = if option == OUT { "folder" } else { "file" };
     anyhow!(
-        "cannot write `{}`: {}\nhint: choose another folder with --out; earlier results are untouched",
-        target.display(),
+        "cannot write `{}`: {}\nhint: choose another {other} with {option}; earlier results are untouched",
+        shown(target),
         reason(error)
     )
 }
@@ -186,12 +247,34 @@ mod tests {
         names
     }
 
+    /// Writes `x.json` into a folder.
+    fn write(path: &Path, text: &str) {
+        let folder = Folder::prepare(path, &["x.json"]).unwrap();
+        publish(folder.complete(&[item("x.json", text)]).unwrap()).unwrap();
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_link_stays_and_the_file_behind_it_is_written() {
+        let root = tempfile::tempdir().unwrap();
+        let (out, kept) = (root.path().join("out"), root.path().join("kept.json"));
+        fs::create_dir(&out).unwrap();
+        std::os::unix::fs::symlink("../kept.json", out.join("x.json")).unwrap();
+        for text in ["first", "second"] {
+            write(&out, text);
+            assert_eq!(fs::read_to_string(&kept).unwrap(), text);
+        }
+        assert!(out.join("x.json").is_symlink());
+        assert!(same(&out.join("x.json"), &kept) && same(&out.join("../kept.json"), &kept));
+        assert!(!same(&out.join("y.json"), &kept));
+    }
+
     #[test]
     #[cfg(unix)]
     fn a_device_is_written_to_and_not_replaced() {
-        let mut device = Growing::at(Path::new("/dev/null")).unwrap();
+        let mut device = Growing::at(Path::new("/dev/null"), "--log").unwrap();
         device.writer().write_all(b"text").unwrap();
-        device.complete().unwrap();
+        assert!(device.complete().unwrap().is_none());
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
     }
 
@@ -199,10 +282,10 @@ mod tests {
     fn a_growing_file_appears_when_it_is_complete() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("log.jsonl");
-        let mut file = Growing::at(&path).unwrap();
+        let mut file = Growing::at(&path, "--log").unwrap();
         file.writer().write_all(b"line").unwrap();
         assert!(!path.exists());
-        file.complete().unwrap();
+        publish(file.complete().unwrap().into_iter().collect()).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "line");
     }
 
@@ -211,10 +294,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("a/b");
         for text in ["old", "new"] {
-            Folder::prepare(&path, &["x.json", "y.csv"])
-                .unwrap()
-                .write(&[item("x.json", text), item("y.csv", text)])
-                .unwrap();
+            let folder = Folder::prepare(&path, &["x.json", "y.csv"]).unwrap();
+            publish(folder.complete(&[item("x.json", text), item("y.csv", text)]).unwrap()).unwrap();
         }
         assert_eq!(names(&path), ["x.json", "y.csv"]);
         assert_eq!(fs::read_to_string(path.join("x.json")).unwrap(), "new");
@@ -224,10 +305,10 @@ mod tests {
     fn a_run_that_dies_before_renaming_leaves_the_old_files() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().to_owned();
-        Folder::prepare(&path, &["x.json"]).unwrap().write(&[item("x.json", "old")]).unwrap();
+        write(&path, "old");
         let folder = Folder::prepare(&path, &["x.json"]).unwrap();
         // What a kill interrupts: a complete or half temporary file, never renamed.
-        let half = folder.temporary_with(b"ne").unwrap();
+        let half = folder.complete(&[item("x.json", "ne")]).unwrap();
         assert_eq!(fs::read_to_string(path.join("x.json")).unwrap(), "old");
         drop(half);
         drop(folder);
@@ -259,10 +340,16 @@ mod tests {
     fn the_umask_decides_who_may_read() {
         use std::os::unix::fs::PermissionsExt;
         let root = tempfile::tempdir().unwrap();
-        Folder::prepare(root.path(), &["x.json"]).unwrap().write(&[item("x.json", "")]).unwrap();
+        write(root.path(), "");
         fs::write(root.path().join("plain"), "").unwrap();
         let mode = |name| fs::metadata(root.path().join(name)).unwrap().permissions().mode();
         assert_eq!(mode("x.json"), mode("plain"));
+    }
+
+    #[test]
+    fn the_remedy_names_the_option_that_gave_the_path() {
+        let text = format!("{:#}", Growing::at(Path::new("no/such/log.jsonl"), "--log").unwrap_err());
+        assert!(text.contains("hint: choose another file with --log;"), "{text}");
     }
 
     #[test]

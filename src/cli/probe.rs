@@ -8,7 +8,7 @@ use anyhow::anyhow;
 
 use super::args::{Format, ProbeArgs};
 use super::engine::{self, Refused};
-use super::files::Growing;
+use super::files::{self, Growing};
 use super::source::Source;
 use super::stream;
 use crate::document::Value;
@@ -60,10 +60,10 @@ fn write(path: &Path, args: &ProbeArgs, client: &(String, Client), answers: &str
     );
     // What is written must be readable again; a fault here is one of ours.
     scenario::load(&scenario::Source::new(&path.to_string_lossy(), &text)).map_err(Refused)?;
-    let mut file = Growing::at(path)?;
+    let mut file = Growing::at(path, "--write")?;
     let written = file.writer().write_all(text.as_bytes());
     written.map_err(|error| file.refused(&error))?;
-    file.complete()
+    files::publish(file.complete()?.into_iter().collect())
 }
 
 /// The layers of a client of a file, as they stand after variant and `--set`.

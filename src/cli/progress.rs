@@ -9,29 +9,39 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// Shorter runs show no bar: it would flash.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The progress of a loop over replicates.
+/// Parts of a single run that the bar tells apart.
+const PARTS: u64 = 1_000;
+
+/// The progress of a run, or of a loop over replicates.
 #[derive(Debug)]
 pub(super) struct Progress {
     bar: ProgressBar,
     is_wanted: bool,
+    /// Steps of the bar for each run.
+    parts: u64,
 }
 
 impl Progress {
-    /// Progress over this many replicates; hidden where standard error is no terminal.
-    pub(super) fn over(replicates: u64, quiet: bool) -> Progress {
-        let bar = ProgressBar::with_draw_target(Some(replicates), ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template("  {bar:30} {human_pos} of {human_len} runs, {eta} left") {
+    /// Progress over this many replicates, or over the simulated time of a single run; hidden where standard error is
+    /// no terminal.
+    pub(super) fn over(replicates: Option<u64>, quiet: bool) -> Progress {
+        let (template, parts, length) = match replicates {
+            Some(n) => ("  {bar:30} {human_pos} of {human_len} runs, {eta} left", 1, n),
+            None => ("  {bar:30} {percent} % of the simulated time, {eta} left", PARTS, PARTS),
+        };
+        let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("━╸ "));
         }
-        Progress { bar, is_wanted: !quiet && replicates > 1 && std::io::stderr().is_terminal() }
+        Progress { bar, is_wanted: !quiet && std::io::stderr().is_terminal(), parts }
     }
 
-    /// So many replicates are done.
-    pub(super) fn at(&self, done: u64) {
+    /// So many runs are done.
+    pub(super) fn at(&self, done: f64) {
         if self.is_wanted && self.bar.is_hidden() && self.bar.elapsed() > PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
-        self.bar.set_position(done);
+        self.bar.set_position((done * self.parts as f64) as u64);
     }
 }
 

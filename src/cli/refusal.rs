@@ -158,7 +158,7 @@ fn on_command_line(text: &str, fault: &Fault) -> Excerpt {
 }
 
 /// The text without what could steer a terminal: names come from files, and files from anywhere.
-fn harmless(text: &str) -> String {
+pub(super) fn harmless(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
 

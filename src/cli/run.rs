@@ -3,12 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::bail;
+
 use super::args::{Format, RunArgs};
-use super::files::{Folder, Growing, Item, default_folder};
+use super::files::{self, Complete, Folder, Growing, Item, default_folder};
 use super::interrupt::{Interrupt, interrupted};
 use super::progress::Progress;
-use super::source::Source;
+use super::source::{Source, shown};
 use super::{engine, stream};
+use crate::experiment::{Stopped, Terms};
 use crate::plot::{self, Form, Picture, Setting, Theme};
 use crate::random::Seed;
 use crate::report::{Subject, csv, html, json, text};
@@ -23,29 +26,44 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let scenario = engine::load(&source, args.scenario.variant.as_deref(), &args.scenario.set)?;
     let path = folder(args, &scenario);
     let folder = path.as_deref().map(|path| Folder::prepare(path, &NAMES)).transpose()?;
-    let log = args.log.as_deref().map(Growing::at).transpose()?;
+    let log = args.log.as_deref().map(|log| log_at(log, &args.scenario.file, folder.as_ref())).transpose()?;
+    let in_place = log.as_ref().filter(|log| log.is_in_place()).and(args.log.as_deref()).map(shown);
     let interrupt = Interrupt::listen()?;
-    let result = {
-        let progress = Progress::over(args.replicates.unwrap_or(1), args.quiet);
-        let at = |done| progress.at(done);
-        engine::run(&scenario, Seed(args.seed), args.replicates, args.threads, interrupt.flag(), &at)
+    let stopped = |why: Stopped| match why {
+        Stopped::Interrupted => Ok(interrupted(args.quiet, None)),
+        Stopped::Endless(endless) => Err(engine::endless(&scenario, &endless)),
     };
-    let Ok(result) = result else { return Ok(interrupted(args.quiet)) };
-    if interrupt.is_set() {
-        return Ok(interrupted(args.quiet));
-    }
+    let terms = Terms { most_requests: args.max_requests, ..Terms::new(interrupt.flag()) };
+    let result = {
+        let progress = Progress::over(args.replicates, args.quiet);
+        let at = |done| progress.at(done);
+        let terms = Terms { progress: &at, ..terms };
+        match engine::run(&scenario, Seed(args.seed), args.replicates, args.threads, terms) {
+            Ok(result) => result,
+            Err(why) => return stopped(why),
+        }
+    };
     let worst = engine::worst(&scenario);
     let subject = Subject { worst: &worst, ..Subject::new(&scenario, &result) };
+    let mut files = match &folder {
+        Some(folder) => folder.complete(&items(&subject, &command(args))?)?,
+        None => Vec::new(),
+    };
+    if interrupt.is_set() {
+        return stopped(Stopped::Interrupted);
+    }
     if let Some(log) = log {
-        write_log(log, &scenario, Seed(args.seed))?;
-    }
-    if let Some(mut folder) = folder {
-        let items = items(&subject, &command(args))?;
-        if interrupt.is_set() {
-            return Ok(interrupted(args.quiet));
+        match write_log(log, &scenario, Seed(args.seed), terms)? {
+            Ok(complete) => files.extend(complete),
+            Err(Stopped::Interrupted) => return Ok(interrupted(args.quiet, in_place.as_deref())),
+            Err(why) => return stopped(why),
         }
-        folder.write(&items)?;
     }
+    if interrupt.is_set() {
+        return Ok(interrupted(args.quiet, in_place.as_deref()));
+    }
+    files::publish(files)?;
+    interrupt.let_go();
     let code = match args.format {
         Format::Text => stream::print_coloured(&text::summary(&subject, stream::columns()))?,
         Format::Json => stream::print(&json::text(&subject))?,
@@ -56,11 +74,30 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
+/// The log at this path, which must be neither the scenario nor a result.
+fn log_at(path: &Path, scenario: &Path, folder: Option<&Folder>) -> anyhow::Result<Growing> {
+    let taken = if files::same(path, scenario) {
+        "the scenario itself"
+    } else if folder.is_some_and(|folder| folder.holds(path, &NAMES)) {
+        "a file of the results"
+    } else {
+        return Growing::at(path, "--log");
+    };
+    bail!("cannot write the log to `{}`: it is {taken}\nhint: choose another file with --log", shown(path))
+}
+
 /// Runs the seed itself once more and writes every request of it.
-fn write_log(mut log: Growing, scenario: &Scenario, seed: Seed) -> anyhow::Result<()> {
-    let written = engine::log(scenario, seed, log.writer());
-    written.map_err(|error| log.refused(&error))?;
-    log.complete()
+fn write_log(
+    mut log: Growing,
+    scenario: &Scenario,
+    seed: Seed,
+    terms: Terms<'_>,
+) -> anyhow::Result<Result<Option<Complete>, Stopped>> {
+    match engine::log(scenario, seed, terms, log.writer()) {
+        Err(why) => Ok(Err(why)),
+        Ok(Err(error)) => Err(log.refused(&error)),
+        Ok(Ok(_)) => log.complete().map(Ok),
+    }
 }
 
 /// Where files go; nowhere for JSON on standard output without a folder.
@@ -131,7 +168,7 @@ fn quoted(word: &str) -> String {
 }
 
 fn written(path: &Path) -> String {
-    format!("wrote {}: {}", path.display(), NAMES.join(", "))
+    format!("wrote {}: {}", shown(path), NAMES.join(", "))
 }
 
 #[cfg(test)]

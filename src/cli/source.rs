@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{anyhow, bail};
 
 /// The largest scenario file. A longer one is data that belongs into a trace file beside it.
 const LARGEST: u64 = 64 << 20;
@@ -22,19 +22,21 @@ pub(super) struct Source {
 impl Source {
     /// Reads a scenario file.
     pub(super) fn read(path: &Path) -> anyhow::Result<Source> {
-        let shown = path.display();
+        let shown = shown(path);
         let file = File::open(path).map_err(|error| match error.kind() {
             ErrorKind::NotFound => {
                 anyhow!("no file `{shown}`\nhint: give the path of a scenario, such as scenarios/report_storm.toml")
             }
             _ => anyhow!("cannot read `{shown}`: {}", reason(&error)),
         })?;
-        let metadata = file.metadata().with_context(|| format!("cannot read `{shown}`"))?;
+        let metadata = file.metadata().map_err(|error| anyhow!("cannot read `{shown}`: {}", reason(&error)))?;
         if metadata.is_dir() {
             bail!("`{shown}` is a folder, not a scenario\nhint: name one of its .toml files");
         }
         let mut bytes = Vec::new();
-        file.take(LARGEST + 1).read_to_end(&mut bytes).with_context(|| format!("cannot read `{shown}`"))?;
+        file.take(LARGEST + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| anyhow!("cannot read `{shown}`: {}", reason(&error)))?;
         if bytes.len() as u64 > LARGEST {
             bail!("`{shown}` is larger than 64 MiB\nhint: put arrivals into a trace file beside the scenario");
         }
@@ -47,6 +49,11 @@ impl Source {
     }
 }
 
+/// A path as it is printed: without what could steer a terminal.
+pub(super) fn shown(path: &Path) -> String {
+    super::refusal::harmless(&path.to_string_lossy())
+}
+
 /// The system's words for an error, in the house's spelling.
 pub(super) fn reason(error: &std::io::Error) -> String {
     match error.kind() {
@@ -56,7 +63,19 @@ pub(super) fn reason(error: &std::io::Error) -> String {
         ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
         ErrorKind::NotADirectory => "a part of the path is a file".to_owned(),
         ErrorKind::AlreadyExists => "a file of that name is in the way".to_owned(),
-        _ => error.to_string(),
+        ErrorKind::IsADirectory => "a folder of that name is in the way".to_owned(),
+        ErrorKind::InvalidFilename => "the name is too long or not allowed".to_owned(),
+        ErrorKind::QuotaExceeded => "the disk quota is used up".to_owned(),
+        ErrorKind::FileTooLarge => "the file would be larger than is allowed".to_owned(),
+        ErrorKind::BrokenPipe => "nobody reads the pipe any more".to_owned(),
+        ErrorKind::CrossesDevices => "it lies on another disk".to_owned(),
+        // The system adds its number, which says nothing more.
+        _ => {
+            let words = error.to_string();
+            let words = words.split(" (os error").next().unwrap_or_default().to_owned();
+            let mut letters = words.chars();
+            letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 
 mod replicate;
 pub mod result;
+mod watch;
 
-pub use replicate::{Interrupted, run};
+pub use replicate::run;
 pub use result::{Band, Figure, RunResult};
+pub use watch::{Endless, MOST_REQUESTS, Stopped, Terms, watched};

@@ -4,38 +4,31 @@
 //! the order of replicates, so that any number of threads gives the same bytes.
 
 use super::result::{Band, Figure, RunResult};
+use super::watch::{Stopped, Terms, unobserved};
 use crate::metrics::{Number, Tree, summarize};
 use crate::observe::{Outcome, Timeline};
 use crate::random::Seed;
 use crate::scenario::Scenario;
-use crate::sim::simulate;
 use crate::stats::{Statistic, quantile};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-/// The run was interrupted before all replicates were done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interrupted;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Runs a scenario once, or `replicates` times on `threads` threads (`None`: one for each core).
-///
-/// `interrupt` is looked at between replicates; `progress` is told how many are done.
 pub fn run(
     scenario: &Scenario,
     seed: Seed,
     replicates: Option<u64>,
     threads: Option<usize>,
-    interrupt: &AtomicBool,
-    progress: &(dyn Fn(u64) + Sync),
-) -> Result<RunResult, Interrupted> {
-    let first = simulate(scenario, seed);
-    progress(1);
-    if interrupt.load(Ordering::Relaxed) {
-        return Err(Interrupted);
+    terms: Terms<'_>,
+) -> Result<RunResult, Stopped> {
+    let first = unobserved(scenario, seed, terms)?;
+    (terms.progress)(1.0);
+    if terms.is_interrupted() {
+        return Err(Stopped::Interrupted);
     }
     let tree = summarize(scenario, &first);
     let Some(n) = replicates else { return Ok(single(seed, &tree, first)) };
-    let others = rows(scenario, seed, n, threads, interrupt, progress)?;
+    let others = rows(scenario, seed, n, threads, terms)?;
     Ok(over_replicates(seed, n, &tree, first, &others))
 }
 
@@ -78,17 +71,16 @@ fn rows(
     seed: Seed,
     n: u64,
     threads: Option<usize>,
-    interrupt: &AtomicBool,
-    progress: &(dyn Fn(u64) + Sync),
-) -> Result<Vec<Row>, Interrupted> {
+    terms: Terms<'_>,
+) -> Result<Vec<Row>, Stopped> {
     let done = AtomicU64::new(1);
     let one = |k: u64| {
-        if interrupt.load(Ordering::Relaxed) {
-            return Err(Interrupted);
+        if terms.is_interrupted() {
+            return Err(Stopped::Interrupted);
         }
-        let outcome = simulate(scenario, seed.replicate(k));
+        let outcome = unobserved(scenario, seed.replicate(k), terms.quietly())?;
         let row = Row::of(&summarize(scenario, &outcome), &outcome);
-        progress(done.fetch_add(1, Ordering::Relaxed) + 1);
+        (terms.progress)((done.fetch_add(1, Ordering::Relaxed) + 1) as f64);
         Ok(row)
     };
     // A pool that cannot be built (no more threads to be had) is no reason to fail: the caller's thread does the work.

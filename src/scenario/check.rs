@@ -10,8 +10,8 @@ use crate::document::{Fault, Faults, Place};
 use crate::policy::circuit_breaker::WhenOpen;
 use crate::policy::{Client, Mechanism, Outcome, Role, Scope};
 use crate::provider;
-use crate::random::Distribution;
 use crate::random::distribution::Shape;
+use crate::random::{Distribution, math};
 
 /// The parts that fit together or do not; `None` stands for one that is wrong by itself.
 pub(super) struct Parts<'a> {
@@ -84,12 +84,39 @@ fn check_hang(fault: &provider::Fault, hang: Place, parts: &Parts<'_>, faults: &
     }
 }
 
-/// Whether some refusal of the provider takes no time at all.
+/// Whether some refusal of the provider may take no time at all.
 fn has_instant_refusals(provider: &ReadProvider<'_>) -> bool {
-    let instant = |after: &Distribution| *after.shape() == Shape::Constant(0.0);
-    let limits = provider.limits.iter().flatten().any(|limit| instant(&limit.refusal_latency));
-    let faults = provider.faults.iter().flatten().any(|fault| fault.respond.after().is_some_and(instant));
+    let limits = provider.limits.iter().flatten().any(|limit| is_often_instant(&limit.refusal_latency));
+    let faults = provider.faults.iter().flatten().any(|fault| fault.respond.after().is_some_and(is_often_instant));
     limits || faults
+}
+
+/// Whether a time comes out as zero, on the clock of whole nanoseconds, so often that what waits for nothing else
+/// stands still: where its mean is far above its ordinary draws, nearly all of them are rounded away.
+fn is_often_instant(time: &Distribution) -> bool {
+    /// Half a nanosecond, in seconds: what is below is no time on the clock.
+    const ROUNDED_AWAY: f64 = 0.5e-9;
+    /// A thousandth of the draws: a run of a thousand retries then takes the time of the other draws.
+    const RARE_Z: f64 = 3.09;
+    match *time.shape() {
+        Shape::Constant(seconds) => seconds < ROUNDED_AWAY,
+        // Of a uniform distribution half the draws are above the middle, and the bound is generous.
+        Shape::Uniform { high, .. } => high < 1_000.0 * ROUNDED_AWAY,
+        Shape::Exponential { mean } => mean < 1_000.0 * ROUNDED_AWAY,
+        Shape::LogNormal { mean, sigma } => {
+            math::ln(mean) - 0.5 * sigma * sigma - RARE_Z * sigma < math::ln(ROUNDED_AWAY)
+        }
+        Shape::Normal { mean, sd } => mean + sd < 1_000.0 * ROUNDED_AWAY,
+        // Near zero P(X < x) is about (x / scale)^k / Γ(k + 1), with k = 1 / cv².
+        Shape::Gamma { mean, cv } => {
+            let k = 1.0 / (cv * cv);
+            k * math::ln(ROUNDED_AWAY * k / mean) - libm::lgamma(k + 1.0) > math::ln(0.001)
+        }
+        // P(X < x) is about (x / scale)^shape.
+        Shape::Weibull { mean, shape } => {
+            shape * math::ln(ROUNDED_AWAY * libm::tgamma(1.0 + 1.0 / shape) / mean) > math::ln(0.001)
+        }
+    }
 }
 
 /// A layer with a total budget but without wait and without limit ends only if its attempts take time.
@@ -122,4 +149,46 @@ fn rejected_inside(client: &Client, layer: usize, parts: &Parts<'_>) -> bool {
         Role::Retry(_) | Role::Queue(..) => false,
     };
     repeats && client.elements()[..layer].iter().any(|element| rejects(&element.role))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Seed;
+    use crate::units::SimDuration;
+
+    #[test]
+    fn what_rounds_to_no_time_is_instant_and_what_seldom_does_is_not() {
+        let instant = [
+            Shape::Constant(0.0),
+            Shape::Uniform { low: 0.0, high: 1e-9 },
+            Shape::Exponential { mean: 1e-9 },
+            // The mean is made by one draw in a million: the median is 1 ns · exp(−50).
+            Shape::LogNormal { mean: 1e-9, sigma: 10.0 },
+            Shape::LogNormal { mean: 1.0, sigma: 10.0 },
+            Shape::Normal { mean: 1e-9, sd: 1e-9 },
+            Shape::Gamma { mean: 0.2, cv: 10.0 },
+            Shape::Weibull { mean: 1e-3, shape: 0.1 },
+        ];
+        let slow = [
+            Shape::Constant(1e-9),
+            Shape::Uniform { low: 0.0, high: 0.2 },
+            Shape::Exponential { mean: 0.05 },
+            Shape::LogNormal { mean: 0.2, sigma: 1.5 },
+            Shape::Normal { mean: 0.1, sd: 0.3 },
+            Shape::Gamma { mean: 0.2, cv: 1.0 },
+            Shape::Weibull { mean: 0.2, shape: 0.8 },
+        ];
+        for (shapes, expected) in [(&instant[..], true), (&slow[..], false)] {
+            for shape in shapes {
+                let time = Distribution::new(shape.clone()).unwrap();
+                assert_eq!(is_often_instant(&time), expected, "{shape:?}");
+                // Measured: zeros on the clock among ten thousand draws.
+                let mut stream = Seed(1).key().named("instant").stream();
+                let is_zero = |_: &u32| SimDuration::from_secs_f64(time.sample(&mut stream)).is_zero();
+                let zeros = (0..10_000).filter(is_zero).count();
+                assert_eq!(zeros > 0, expected, "{shape:?}: {zeros}");
+            }
+        }
+    }
 }

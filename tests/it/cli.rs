@@ -256,3 +256,117 @@ fn a_killed_run_leaves_the_old_files_whole() {
     assert_eq!(status.code(), None);
     assert_eq!(std::fs::read_to_string(folder.path().join("out/summary.json")).unwrap(), "old");
 }
+
+/// A scenario that would retry every nanosecond for a year.
+fn endless_scenario(folder: &Path) -> String {
+    let text = r#"
+horizon = "365d"
+[provider.faults.down]
+respond = { status = 503, after = "1ns" }
+[clients.wild]
+layers = [{ name = "sdk", max_attempts = "unlimited", retry_on = "any", backoff = { fixed = "1ns" } }]
+[traffic.call]
+kind = "turns"
+client = "wild"
+arrivals = { at = ["1s"] }
+steps = [{ name = "answer", input_tokens = 1, latency = "1s" }]
+"#;
+    let path = folder.join("endless.toml");
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_single_run_is_interrupted_at_once_and_leaves_nothing() {
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = endless_scenario(folder.path());
+        let [out, log] = ["out", "log.jsonl"].map(|name| folder.path().join(name).to_str().unwrap().to_owned());
+        let mut command = retrycast(&["run", &file, "--out", &out, "--log", &log]);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        let asked = std::time::Instant::now();
+        let output = child.wait_with_output().unwrap();
+        // Milliseconds on a machine at rest.
+        assert!(asked.elapsed() < Duration::from_secs(2), "{signal}: {:?}", asked.elapsed());
+        assert_eq!(output.status.code(), Some(130), "{signal}: {}", text(&output.stderr));
+        assert_eq!(text(&output.stderr), "interrupted: nothing was written\n");
+        assert_eq!(paths(folder.path()), [Path::new("endless.toml")]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_while_the_log_is_written_is_said_as_it_is() {
+    use std::io::Read;
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut command =
+        retrycast(&["run", &scenario("report_storm"), "--format", "json", "--log", pipe.to_str().unwrap()]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut reader = std::fs::File::open(&pipe).unwrap();
+    // The log is longer than a pipe holds: the run waits here until more is read.
+    reader.read_exact(&mut [0; 100]).unwrap();
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    std::thread::sleep(Duration::from_millis(200));
+    let mut rest = Vec::new();
+    reader.read_to_end(&mut rest).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(text(&output.stderr).contains("got a part of the log") && output.stdout.is_empty());
+}
+
+#[test]
+fn a_run_without_end_is_refused_with_how_far_it_came_and_who_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = endless_scenario(folder.path());
+    let out = folder.path().join("out");
+    for more in [&[][..], &["--replicates", "3"]] {
+        let args = [&["run", &file, "--max-requests", "50000", "--out", out.to_str().unwrap()], more].concat();
+        let said = refused(&args);
+        assert!(said.starts_with("error: the run does not seem to end: after 5"), "{said}");
+        assert!(said.contains(" of 365d; most requests are of `call`\nhint: give the clients of `call`"), "{said}");
+        assert!(said.contains("allow more with --max-requests"), "{said}");
+    }
+    assert_eq!(paths(folder.path()), [Path::new("endless.toml")]);
+    assert!(refused(&["run", &file, "--max-requests", "0"]).contains("must be at least 1"));
+}
+
+#[test]
+fn a_log_replaces_neither_the_scenario_nor_a_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("storm.toml");
+    std::fs::copy(scenario("one_layer"), &file).unwrap();
+    let before = std::fs::read(&file).unwrap();
+    let (file, out) = (file.to_str().unwrap(), folder.path().join("out"));
+    let result = out.join("../out/summary.json");
+    for (log, what) in [(file, "the scenario itself"), (result.to_str().unwrap(), "a file of the results")] {
+        let said = refused(&["run", file, "--out", out.to_str().unwrap(), "--log", log]);
+        assert!(said.starts_with("error: cannot write the log to `") && said.contains(what), "{said}");
+        assert!(said.ends_with("hint: choose another file with --log\n"), "{said}");
+    }
+    assert_eq!(std::fs::read(file).unwrap(), before);
+    assert_eq!(paths(folder.path()), [Path::new("storm.toml")]);
+    let log = folder.path().join("no/such/log");
+    assert!(refused(&["run", file, "--log", log.to_str().unwrap()]).contains("choose another file with --log"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_log_appears_only_with_the_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let [out, log] = ["out", "log.jsonl"].map(|name| folder.path().join(name));
+    let write =
+        || output(&["run", &scenario("one_layer"), "--out", out.to_str().unwrap(), "--log", log.to_str().unwrap()]);
+    assert!(write().status.success() && log.exists());
+    std::fs::write(&log, "old").unwrap();
+    std::fs::remove_dir_all(&out).unwrap();
+    // A result that cannot be written: its link leads nowhere.
+    std::fs::create_dir(&out).unwrap();
+    std::os::unix::fs::symlink("no/such/file", out.join("phases.csv")).unwrap();
+    assert_eq!(write().status.code(), Some(2));
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), "old");
+}

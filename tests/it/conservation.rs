@@ -391,8 +391,9 @@ fn statistics_of_one_replicate_are_its_numbers() {
     let words: Vec<u16> = (0..140).map(|n: u16| n.wrapping_mul(40_503)).collect();
     let scenario = load(&Source::new("small.toml", &text(&mut Tape::new(&words)))).unwrap();
     let never = std::sync::atomic::AtomicBool::new(false);
-    let one = retrycast::experiment::run(&scenario, Seed(3), None, None, &never, &|_| ()).unwrap();
-    let many = retrycast::experiment::run(&scenario, Seed(3), Some(1), None, &never, &|_| ()).unwrap();
+    let terms = retrycast::experiment::Terms::new(&never);
+    let one = retrycast::experiment::run(&scenario, Seed(3), None, None, terms).unwrap();
+    let many = retrycast::experiment::run(&scenario, Seed(3), Some(1), None, terms).unwrap();
     assert_eq!((one.digest, one.world_digest), (many.digest, many.world_digest));
     for (one, many) in one.figures.leaves().into_iter().zip(many.figures.leaves()) {
         assert_eq!(one.center(), many.center());

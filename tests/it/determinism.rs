@@ -17,7 +17,8 @@ use snapbox::{assert_data_eq, file};
 use super::stage::{Recorder, all_shipped, facts, name, shipped};
 
 fn replicates(scenario: &Scenario, seed: u64, n: u64, threads: usize) -> RunResult {
-    experiment::run(scenario, Seed(seed), Some(n), Some(threads), &AtomicBool::new(false), &|_| ()).unwrap()
+    experiment::run(scenario, Seed(seed), Some(n), Some(threads), experiment::Terms::new(&AtomicBool::new(false)))
+        .unwrap()
 }
 
 #[cfg(feature = "cli")]

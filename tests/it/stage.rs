@@ -78,7 +78,7 @@ pub(super) struct Replicates(pub(super) RunResult);
 impl Replicates {
     pub(super) fn of(scenario: &Scenario, seed: u64, n: u64) -> Replicates {
         let never = AtomicBool::new(false);
-        Replicates(experiment::run(scenario, Seed(seed), Some(n), None, &never, &|_| ()).unwrap())
+        Replicates(experiment::run(scenario, Seed(seed), Some(n), None, experiment::Terms::new(&never)).unwrap())
     }
 
     /// The statistic at a path such as `phases.overload.classes.report.calls`.

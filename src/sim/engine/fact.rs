@@ -70,8 +70,31 @@ pub trait Observer {
     /// Whether there is anyone: facts are not even put together for nobody.
     const WATCHES: bool = true;
 
+    /// Whether it is asked now and then if the run goes on.
+    const ATTENDS: bool = Self::WATCHES;
+
     /// A fact; `false` ends the run here.
     fn see(&mut self, fact: &Fact) -> bool;
+
+    /// Asked every few thousand events, far less than a second apart; `false` ends the run here.
+    fn goes_on(&mut self, _: &Course) -> bool {
+        true
+    }
+}
+
+/// How far a run has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Course {
+    /// The simulated time.
+    pub now: SimTime,
+    /// When the run ends.
+    pub horizon: SimTime,
+    /// Whether this is the pass that only finds the end of the recovery; another one follows.
+    pub is_first_of_two: bool,
+    /// How many events have been handled in this pass.
+    pub events: u64,
+    /// How many requests each class has sent in this pass.
+    pub requests: Vec<u64>,
 }
 
 /// Nobody.

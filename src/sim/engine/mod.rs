@@ -30,7 +30,7 @@ use crate::scenario::Scenario;
 use crate::traffic::arrivals::ArrivalState;
 use crate::units::SimTime;
 
-pub use fact::{Fact, Fate, Observer, Unobserved};
+pub use fact::{Course, Fact, Fate, Observer, Unobserved};
 
 /// What changes of one class during a run.
 struct ClassState {
@@ -68,6 +68,9 @@ struct Engine<'a, O> {
     observer: &'a mut O,
 }
 
+/// How many events lie between two questions whether the run goes on: about a millisecond.
+const EVENTS_BETWEEN_QUESTIONS: u64 = 8_192;
+
 /// Runs a scenario once, counting by these phases.
 pub(super) fn run<'a, O: Observer>(
     scenario: &'a Scenario,
@@ -77,6 +80,7 @@ pub(super) fn run<'a, O: Observer>(
 ) -> Outcome {
     let mut engine = Engine::new(scenario, seed, plan, observer);
     engine.schedule_first_arrivals();
+    let mut events = 0_u64;
     while let Some((now, event)) = engine.events.pop_until(scenario.horizon) {
         engine.clock.move_to(now, &engine.plan);
         if engine.events.take_refilled() {
@@ -86,6 +90,12 @@ pub(super) fn run<'a, O: Observer>(
         engine.settle();
         if O::WATCHES && engine.stopped {
             break;
+        }
+        if O::ATTENDS {
+            events += 1;
+            if events.is_multiple_of(EVENTS_BETWEEN_QUESTIONS) && !engine.goes_on(events) {
+                break;
+            }
         }
     }
     engine.finish(seed)
@@ -163,6 +173,14 @@ impl<'a, O: Observer> Engine<'a, O> {
             Event::LimiterWaitEnds { class, run } => self.wait_ends(class, run, WorkerActivity::WaitingLimiter),
             Event::PauseEnds { class } => self.pause_ends(class),
         }
+    }
+
+    #[cold]
+    fn goes_on(&mut self, events: u64) -> bool {
+        let sent = |state: &ClassState| state.ledger.cells.iter().map(|cell| cell.requests).sum();
+        let requests = self.states.iter().map(sent).collect();
+        let (now, horizon) = (self.now(), self.scenario.horizon);
+        self.observer.goes_on(&Course { now, horizon, is_first_of_two: false, events, requests })
     }
 
     pub(super) fn show(&mut self, fact: impl FnOnce() -> Fact) {
