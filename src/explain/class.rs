@@ -152,9 +152,8 @@ impl ClassExplanation {
         let choices = choices(&scenario.provider);
         let steps = class.steps.len() as u64;
         let worst = Worst::of(client, &scenario.guards, &choices, steps);
-        let refused = rejecting_breaker(&scenario.guards, client).is_some();
-        let repeats = |policy: &RetryPolicy| repeats_something(policy, &choices, refused);
-        let layer_courses = courses(client, repeats, None);
+        let repeats = repeats_something(scenario, client);
+        let layer_courses = courses(client, &repeats, None);
         let inside = client.elements().len() - usize::from(client.queue().is_some());
         let bare = Course::request(client.timeout());
         let step = if inside == 0 { bare } else { layer_courses[inside - 1] };
@@ -171,7 +170,7 @@ impl ClassExplanation {
             by_answer: kinds.iter().map(|kind| answer_case(scenario, client, kind)).collect(),
             timeout: client.timeout(),
             step_course: Course { requests: worst.per_step, ..step },
-            task_course: Course { requests: worst.per_task, ..of_task(client, repeats, steps) },
+            task_course: Course { requests: worst.per_task, ..of_task(client, &repeats, steps) },
             layer_courses,
             late_failure: late_failure(client, &worst, class),
             outlasts: outlasts(scenario, class_index, client),
@@ -191,15 +190,36 @@ impl ClassExplanation {
         }
     }
 
+    /// One task of the class, such as "report job"; a class that is called after it says it once.
+    pub fn task(&self) -> String {
+        let noun = self.task_noun();
+        let name = self.name.replace('_', " ");
+        match name.as_str() {
+            name if name == noun || name.strip_suffix('s') == Some(noun) => noun.to_owned(),
+            name if name.ends_with(&format!(" {noun}")) => name.to_owned(),
+            name => format!("{name} {noun}"),
+        }
+    }
+
     /// The most requests of one call site when it always gets the same answer: what a mixture of answers may exceed.
     pub fn worst_of_one_answer(&self) -> Option<u64> {
         self.by_answer.iter().map(|case| case.per_call_site.unwrap_or(u64::MAX)).max().filter(|most| *most < u64::MAX)
     }
 }
 
-fn repeats_something(policy: &RetryPolicy, choices: &[Answer], refused: bool) -> bool {
-    let failure = |answer: &Answer| !answer.is_delivered() && policy.retry_on.repeats(answer);
-    choices.iter().any(failure) || refused && policy.retry_on.repeats(&Answer::SHORT_CIRCUITED)
+/// Whether a policy of this client repeats anything that can come out of what is inside it.
+fn repeats_something(scenario: &Scenario, client: &Client) -> impl Fn(&RetryPolicy) -> bool {
+    let choices = choices(&scenario.provider);
+    let refused = rejecting_breaker(&scenario.guards, client).is_some();
+    move |policy: &RetryPolicy| {
+        let failure = |answer: &Answer| !answer.is_delivered() && policy.retry_on.repeats(answer);
+        choices.iter().any(failure) || refused && policy.retry_on.repeats(&Answer::SHORT_CIRCUITED)
+    }
+}
+
+/// The worst way through a whole task of a class with another client than its own.
+pub(super) fn task_course(scenario: &Scenario, class: usize, client: &Client) -> Course {
+    of_task(client, repeats_something(scenario, client), scenario.traffic[class].steps.len() as u64)
 }
 
 fn answer_case(scenario: &Scenario, client: &Client, kind: &AnswerKind) -> AnswerCase {

@@ -5,6 +5,8 @@ use super::ladder::attempts_bound;
 use super::layer::hint_bound;
 use super::load::burst;
 use super::remedy::Remedy;
+use super::service;
+use super::sla::{self, SHARE_OF_SLA, at_most};
 use super::warning::{Code, Warning};
 use super::words;
 use crate::policy::{Client, Element, Mechanism, RetryPolicy, Role};
@@ -13,8 +15,6 @@ use crate::units::SimDuration;
 
 /// Attempts that someone who waits can bear; more belong into a queue.
 const ATTEMPTS_WHILE_SOMEONE_WAITS: u64 = 3;
-/// The share of the stated time that attempts and waits may take: the rest is for the caller's own work.
-const SHARE_OF_SLA: f64 = 0.7;
 /// Calls at one instant that providers usually bear; with a dozen, published reports already meet refusals.
 const AT_ONCE: u64 = 10;
 
@@ -24,10 +24,11 @@ pub fn warnings(scenario: &Scenario, classes: &[ClassExplanation]) -> Vec<Warnin
     for (index, class) in classes.iter().enumerate() {
         let client = scenario.client_of(&scenario.traffic[index]);
         if class.someone_waits() {
-            all.extend(unbounded_hints(class, client));
+            all.extend(unbounded_hints(scenario, class, client));
             all.extend(too_many_attempts(class, client));
         }
-        all.extend(sla_at_risk(class, client));
+        all.extend(sla::at_risk(scenario, index, class, client));
+        all.extend(timeout_below_latency(scenario, index, client));
         all.extend(fan_out(scenario, index, client));
     }
     all
@@ -39,9 +40,16 @@ fn repeating(client: &Client) -> impl Iterator<Item = (&Element, &RetryPolicy)> 
     policies.filter(|(_, policy)| attempts_bound(policy) != Some(1))
 }
 
-fn unbounded_hints(class: &ClassExplanation, client: &Client) -> Vec<Warning> {
+fn unbounded_hints(scenario: &Scenario, class: &ClassExplanation, client: &Client) -> Vec<Warning> {
     let unbounded = repeating(client).filter(|(_, policy)| hint_bound(policy).is_none());
-    let cap = class.sla.map_or(SimDuration::from_secs(10), |sla| at_most(sla.scaled(SHARE_OF_SLA / 2.0)));
+    let wish = class.sla.map_or(SimDuration::from_secs(10), |sla| at_most(sla.scaled(SHARE_OF_SLA / 2.0)));
+    // Below the least that a limit asks for, every refusal would be final.
+    let least = scenario
+        .provider
+        .limits
+        .iter()
+        .filter_map(|limit| limit.hint.map(|form| form.hint(SimDuration::from_nanos(1))));
+    let cap = least.map(service::at_least).fold(wish, SimDuration::max);
     let warn = |(element, _): (&Element, &RetryPolicy)| {
         let message = format!(
             "someone waits for each {} {}, and `{}` obeys whatever retry-after says",
@@ -72,43 +80,28 @@ fn too_many_attempts(class: &ClassExplanation, client: &Client) -> Option<Warnin
     Some(Warning::set(Code::TooManyAttempts, message, Remedy::attempts(client, element, allowed)))
 }
 
-fn sla_at_risk(class: &ClassExplanation, client: &Client) -> Option<Warning> {
-    let sla = class.sla?;
-    let innermost = client.elements().iter().find(|element| element.role.policy().is_some())?;
-    let (requests, waits) = (class.task_course.requests, class.task_course.waits().to);
-    let limit = sla.scaled(SHARE_OF_SLA);
-    let wall = class.task_course.wall.to;
-    if wall <= limit {
+/// A timeout in which not even half of the requests of a step are answered, when nothing is wrong.
+fn timeout_below_latency(scenario: &Scenario, index: usize, client: &Client) -> Option<Warning> {
+    let class = &scenario.traffic[index];
+    let timeout = client.timeout()?;
+    let step = class.steps.iter().max_by_key(|step| service::usual(step))?;
+    let usual = service::usual(step);
+    if timeout > usual {
         return None;
     }
-    let what = match class.timeout {
-        None => "its requests have no timeout".into(),
-        Some(timeout) => format!(
-            "{} × {} timeout and {} of waits are {}, above 70 %",
-            words::bound(requests),
-            words::duration(timeout),
-            words::duration(waits),
-            words::duration(wall)
-        ),
-    };
-    let task = format!("{} {}", words::article(&class.name), class.task_noun());
-    let message = format!("{task} is wanted within {}: {what}", words::duration(sla));
-    let room = requests.map(|requests| limit.saturating_sub(waits).scaled(1.0 / requests as f64));
-    // With less than a tenth of a second for each attempt no timeout helps, only fewer attempts do.
-    let fewer = room.is_none_or(|room| room < SimDuration::from_millis(100));
-    let remedy = if let Some((element, _)) = repeating(client).next().filter(|_| fewer) {
-        Remedy::attempts(client, element, 1)
-    } else {
-        Remedy::key(client, innermost, "timeout", &format!("\"{}\"", at_most(room.unwrap_or(limit))))
-    };
-    Some(Warning::set(Code::SlaAtRisk, message, remedy))
-}
-
-/// A duration cut to whole seconds, below one to whole tenths, at least one of these.
-fn at_most(time: SimDuration) -> SimDuration {
-    let second = SimDuration::from_secs(1);
-    let step = if time >= second { second } else { SimDuration::from_millis(100) };
-    step.times((time.as_nanos() / step.as_nanos()).max(1))
+    let holds = |element: &&Element| element.role.policy().and_then(|policy| policy.timeout) == Some(timeout);
+    let element = client.elements().iter().find(holds)?;
+    let message = format!(
+        "step `{}` of {} usually takes {}, and `{}` gives up on a request after {}: most that nothing is wrong with fail",
+        step.name,
+        class.name,
+        words::duration(usual),
+        element.name,
+        words::duration(timeout)
+    );
+    let least = service::at_least(service::slow(step));
+    let remedy = Remedy::key(client, element, "timeout", &format!("\"{least}\""));
+    Some(Warning::set(Code::TimeoutBelowLatency, message, remedy).and("or more"))
 }
 
 fn fan_out(scenario: &Scenario, index: usize, client: &Client) -> Option<Warning> {
@@ -161,13 +154,41 @@ mod tests {
         // By hand: 2 · 3 = 6 attempts; one layer of 3 stays within 3, so the outer one gets 1.
         assert!(warnings[1].message.contains("6 attempts"), "{}", warnings[1].message);
         assert_eq!(warnings[1].hint, "set `clients.live.layers.app.max_attempts = 1`");
-        // By hand: 6 · 600 s + 2 · 1.5 s + 2 s = 1 h and 5 s; (21 − 5) / 6 = 2.67 s are left for each attempt.
+        // By hand: 6 · 600 s + 2 · 1.5 s + 2 s = 1 h and 5 s.
         assert!(
             warnings[2].message.contains("6 × 10 min timeout and 5 s of waits are 60.1 min"),
             "{}",
             warnings[2].message
         );
-        assert_eq!(warnings[2].hint, "set `clients.live.layers.sdk.timeout = \"2s\"`");
+    }
+
+    #[test]
+    fn a_cap_on_hints_is_not_below_what_the_limit_asks_for() {
+        // By hand: 70 % of 30 s, halved, is 10 s; a limit that asks for at least 20 s would refuse for good below that.
+        let mut scenario = incident(false);
+        let hint = |scenario: &Scenario| of(scenario).remove(0).hint;
+        assert!(hint(&scenario).contains("cap = \"10s\""), "{}", hint(&scenario));
+        if let Some(form) = &mut scenario.provider.limits[0].hint {
+            form.minimum = SimDuration::from_secs(20);
+        }
+        assert!(hint(&scenario).contains("cap = \"20s\""), "{}", hint(&scenario));
+    }
+
+    #[test]
+    fn a_timeout_in_the_middle_of_a_steps_answers_is_warned_about() {
+        let mut scenario = incident(true);
+        let hint = HintRule::Obey { cap: SimDuration::from_secs(5), above: AboveCap::GiveUp, jittered: false };
+        let policy = RetryPolicy { hint, timeout: Some(SimDuration::from_secs(2)), ..sdk(2) };
+        scenario.clients[1] = client("live", vec![inner("sdk", policy)]);
+        let warnings = of(&scenario);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert_eq!(warnings[0].code, Code::TimeoutBelowLatency);
+        assert_eq!(
+            warnings[0].message,
+            "step `turn` of live usually takes 2 s, and `sdk` gives up on a request after 2 s: most that nothing is \
+             wrong with fail"
+        );
+        assert_eq!(warnings[0].hint, "set `clients.live.layers.sdk.timeout = \"10s\"` or more");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Warnings about how a client's elements stand to each other, whoever uses it.
 
-use super::answers::{rejects, shown};
+use super::answers::{fault_answers, rejects, shown};
 use super::course::product;
 use super::ladder::{Ladder, attempts_bound};
 use super::remedy::Remedy;
@@ -8,8 +8,10 @@ use super::warning::{Code, Warning};
 use super::words;
 use super::worst::unit;
 use crate::policy::circuit_breaker::WhenOpen;
+use crate::policy::hint::AboveCap;
 use crate::policy::stack::Resume;
-use crate::policy::{Answer, Backoff, Client, Element, Jitter, Kind, Mechanism, RetryPolicy, Role};
+use crate::policy::{Answer, Backoff, Client, Element, Hint, HintRule, Jitter, Kind, Mechanism, RetryPolicy, Role};
+use crate::provider::Limit;
 use crate::scenario::Scenario;
 use crate::units::SimDuration;
 
@@ -33,6 +35,7 @@ fn of_client(scenario: &Scenario, index: usize, client: &Client) -> Vec<Warning>
         all.extend(in_tests(client, element, policy));
         all.extend(restart(scenario, index, client, element));
     }
+    all.extend(pacer_outside(scenario, client));
     all.extend(breaker_spends_runs(scenario, client));
     all
 }
@@ -60,10 +63,65 @@ fn waits(
         return Some(Warning::set(Code::RetryAtOnce, message, Remedy::ladder(client, element)));
     }
     let (Backoff::Fixed(wait), Jitter::None) = (&policy.backoff, policy.jitter) else { return None };
+    // Added on top, it parts the callers and never shortens a wait: a shorter one sends more into the same window.
+    let mut remedies = vec![Remedy::key(client, element, "jitter", &format!("{{ add = \"{wait}\" }}"))];
     let wait = words::duration(*wait);
-    let message = format!("`{name}` waits {wait} without jitter; callers that fail together retry together");
-    let remedy = Remedy::key(client, element, "jitter", "\"full\"");
-    Some(Warning::set(Code::FixedWaitWithoutJitter, message, remedy))
+    let mut message = format!("`{name}` waits {wait} without jitter; callers that fail together retry together");
+    if let Some(hint) = jittered_hint(scenario, policy) {
+        message = format!(
+            "`{name}` waits {wait} or what retry-after says, without jitter; callers that fail together retry together"
+        );
+        remedies.push(Remedy::key(client, element, "hint", &hint));
+    }
+    Some(Warning::all(Code::FixedWaitWithoutJitter, message, remedies))
+}
+
+/// The policy's rule for hints with its jitter applied to them, where it obeys hints as they are and the provider sends
+/// some: a jitter alone leaves these untouched.
+fn jittered_hint(scenario: &Scenario, policy: &RetryPolicy) -> Option<String> {
+    let HintRule::Obey { cap, above, jittered: false } = policy.hint else { return None };
+    let limits = scenario.provider.limits.iter().filter(|limit| limit.hint.is_some()).map(Limit::refusal);
+    let faults = fault_answers(&scenario.provider).filter(|answer| answer.hint != Hint::None);
+    limits.chain(faults).find(|answer| policy.retry_on.repeats(answer))?;
+    let above = match above {
+        AboveCap::OwnBackoff => "own_backoff",
+        AboveCap::GiveUp => "give_up",
+        AboveCap::Clamp | AboveCap::AtOnce => "clamp",
+    };
+    // A cap of days is a timer's, not a wish: an hour is as good.
+    let cap = cap.min(SimDuration::from_secs(3_600));
+    Some(format!("{{ obey = {{ cap = \"{cap}\", above = \"{above}\", jittered = true }} }}"))
+}
+
+/// A pacer around layers that repeat: it lets calls pass, and each of them may be several requests.
+fn pacer_outside(scenario: &Scenario, client: &Client) -> Option<Warning> {
+    let (at, guard) = client.elements().iter().enumerate().find_map(|(at, element)| match element.role {
+        Role::Guard(guard) if matches!(scenario.guards[guard].mechanism, Mechanism::Pacer(_)) => {
+            (requests_inside(client, at) != Some(1)).then(|| (at, &scenario.guards[guard]))
+        }
+        Role::Guard(_) | Role::Retry(_) | Role::Queue(..) => None,
+    })?;
+    let repeats = |element: &&Element| element.role.policy().is_some_and(|policy| attempts_bound(policy) != Some(1));
+    let inside: Vec<String> =
+        client.elements()[..at].iter().filter(repeats).map(|element| format!("`{}`", element.name)).collect();
+    let innermost = client.elements()[..at].iter().find(repeats)?;
+    let requests = requests_inside(client, at);
+    let number = requests.map_or_else(|| "requests without end".into(), |n| words::counted(n, "request"));
+    let message = format!(
+        "the pacer `{}` stands outside of {}: what it lets pass are calls, and each can become {number}",
+        guard.name,
+        words::list(&inside)
+    );
+    let path = format!("clients.{}.layers", client.name);
+    let name = &client.elements()[at].name;
+    let hint = format!("put `{name}` before `{}` in `{path}`, so that it lets requests pass", innermost.name);
+    Some(Warning { code: Code::PacerOutsideRetries, message, hint, path })
+}
+
+/// The most requests that pass an element for each time it is entered.
+pub(super) fn requests_inside(client: &Client, at: usize) -> Option<u64> {
+    let policies = client.elements()[..at].iter().filter_map(|element| element.role.policy());
+    policies.fold(Some(1), |all, policy| product(all, attempts_bound(policy)))
 }
 
 /// A layer that repeats what layers inside it have given up on.
@@ -207,7 +265,41 @@ mod tests {
     fn the_fixed_client_is_warned_about_its_breaker_and_not_its_slow_queue() {
         let of_batch: Vec<Code> =
             warnings(&incident(true)).iter().filter(|w| !w.path.contains("live")).map(|w| w.code).collect();
-        assert_eq!(of_batch, [Code::BreakerSpendsRuns]);
+        assert_eq!(of_batch, [Code::PacerOutsideRetries, Code::BreakerSpendsRuns]);
+    }
+
+    #[test]
+    fn a_pacer_outside_of_what_repeats_is_said_to_bound_calls() {
+        let warning = warnings(&incident(true)).remove(0);
+        assert_eq!(
+            warning.message,
+            "the pacer `share` stands outside of `sdk`: what it lets pass are calls, and each can become 4 requests"
+        );
+        assert_eq!(warning.hint, "put `pacer` before `sdk` in `clients.batch.layers`, so that it lets requests pass");
+        let mut inside = incident(true);
+        let mut elements = inside.clients[0].elements().to_vec();
+        elements.swap(0, 1);
+        inside.clients[0] = client("batch", elements);
+        assert!(warnings(&inside).iter().all(|warning| warning.code != Code::PacerOutsideRetries));
+    }
+
+    #[test]
+    fn a_herd_that_hints_drive_is_parted_on_its_hints() {
+        // The jitter comes on top of both: it never shortens what the server asked for.
+        let mut scenario = incident(true);
+        let hint = HintRule::Obey { cap: SimDuration::from_secs(60), above: AboveCap::OwnBackoff, jittered: false };
+        let policy = RetryPolicy { hint, ..fixed(3, SimDuration::from_secs(2)) };
+        scenario.clients[1] = client("live", vec![inner("sdk", policy)]);
+        let warning = warnings(&scenario).into_iter().find(|w| w.code == Code::FixedWaitWithoutJitter).unwrap();
+        assert_eq!(
+            warning.hint,
+            "set `clients.live.layers.sdk.jitter = { add = \"2s\" }` and `clients.live.layers.sdk.hint = { obey = { cap \
+             = \"1m\", above = \"own_backoff\", jittered = true } }`"
+        );
+        // Without hints from the provider its own waits are all there is.
+        scenario.provider.limits[0].hint = None;
+        let warning = warnings(&scenario).into_iter().find(|w| w.code == Code::FixedWaitWithoutJitter).unwrap();
+        assert_eq!(warning.hint, "set `clients.live.layers.sdk.jitter = { add = \"2s\" }`");
     }
 
     #[test]

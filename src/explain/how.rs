@@ -71,62 +71,34 @@ impl ClassExplanation {
 }
 
 impl LateFailure {
-    /// What a job costs that fails after good steps, as sentences that a reader can hold against a measured number.
-    pub fn readings(&self) -> Vec<String> {
-        let (runs, per_step) = (self.runs, self.per_step);
+    /// What a job costs that fails after good steps, as a sentence that a reader can hold against a measured number.
+    pub fn reading(&self) -> String {
         let earlier = self.steps - 1;
         let (start, late) = (self.refused_from_the_start(), self.answered_on(1));
-        let sum = |n: u64| {
-            if earlier <= 3 {
-                format!("{}{}", format!("{n} + ").repeat(earlier as usize), count(per_step))
-            } else {
-                format!("{} × {n} + {}", count(earlier), count(per_step))
-            }
+        let run = if earlier <= 3 {
+            format!("{}{}", "1 + ".repeat(earlier as usize), count(self.per_step))
+        } else {
+            format!("{} + {}", count(earlier), count(self.per_step))
         };
-        let mut readings = vec![
-            format!("{} when its first step never gets through: {runs} × {}", count(start), count(per_step)),
-            format!(
-                "{} when each run fails at its last step and every step before is answered at once: {runs} × ({})",
-                count(late),
-                sum(1)
-            ),
-        ];
-        if per_step > 2 {
-            readings.push(format!(
-                "{} when these steps are refused once first, {} when they get through on the last request",
-                count(self.answered_on(2)),
-                count(self.answered_on(per_step))
-            ));
-        }
         let surplus = late - start;
-        if let Some(ways) = self.ways(surplus) {
-            readings.push(format!(
-                "{} also when everything is refused but {ways} in one run: {} + {}",
-                count(late),
-                count(start),
-                count(surplus)
-            ));
-            if self.per_call > 1 {
-                readings.push(format!(
-                    "the requests tell the two apart: steps answered at once leave {} requests missing from {} per call",
-                    count(runs * earlier * (self.per_call - 1)),
-                    count(self.per_call)
-                ));
-            }
-        }
-        readings
-    }
-
-    /// Late successes within one run that cost `surplus` requests more.
-    fn ways(&self, surplus: u64) -> Option<String> {
-        let mut ways = Vec::new();
-        if surplus <= self.per_step {
-            ways.push(format!("one step, which gets through on its {} request,", ordinal(surplus)));
-        }
-        if self.steps > 2 && surplus.is_multiple_of(2) && surplus / 2 <= self.per_step {
-            ways.push(format!("two steps, on their {} each,", ordinal(surplus / 2)));
-        }
-        (!ways.is_empty()).then(|| ways.join(" or "))
+        let also = if surplus <= self.per_step {
+            format!(
+                ", or if one step gets through once, on its {} request ({} + {surplus})",
+                ordinal(surplus),
+                count(start)
+            )
+        } else {
+            String::new()
+        };
+        format!(
+            "a job that fails costs {} if its first step never gets through ({} × {}), {} if only its last step never \
+             does ({} × ({run})){also}",
+            count(start),
+            self.runs,
+            count(self.per_step),
+            count(late),
+            self.runs,
+        )
     }
 }
 
@@ -160,20 +132,12 @@ mod tests {
     }
 
     #[test]
-    fn every_reading_of_the_published_42_is_offered() {
-        // By hand: 3 · (1 + 1 + 12); 36 + 6, one step on its 6th request or two on their 3rd; the first reading takes
-        // 6 calls of one request instead of three: 12 missing.
-        let readings = explain(&incident(false)).classes[0].late_failure.unwrap().readings();
+    fn the_published_42_can_be_found() {
+        // By hand: 3 · 12 = 36, 3 · (1 + 1 + 12) = 42 and 36 + 6 = 42.
         assert_eq!(
-            readings,
-            [
-                "36 when its first step never gets through: 3 × 12",
-                "42 when each run fails at its last step and every step before is answered at once: 3 × (1 + 1 + 12)",
-                "48 when these steps are refused once first, 108 when they get through on the last request",
-                "42 also when everything is refused but one step, which gets through on its 6th request, or two \
-                 steps, on their 3rd each, in one run: 36 + 6",
-                "the requests tell the two apart: steps answered at once leave 12 requests missing from 3 per call",
-            ]
+            explain(&incident(false)).classes[0].late_failure.unwrap().reading(),
+            "a job that fails costs 36 if its first step never gets through (3 × 12), 42 if only its last step never \
+             does (3 × (1 + 1 + 12)), or if one step gets through once, on its 6th request (36 + 6)"
         );
     }
 

@@ -2,6 +2,7 @@
 //! hurts bystanders: the share of the limit that live traffic needs, and the share that all workers of a background
 //! class ask for once the provider answers again and their queue is full.
 
+use super::client_warnings::requests_inside;
 use crate::policy::pacer::Counts;
 use crate::policy::{Mechanism, Role};
 use crate::provider::{Limit, Window};
@@ -29,6 +30,9 @@ pub struct Demand {
     pub busy: Option<f64>,
     /// What the class's pacer of the same kind lets pass at most; `None` without one.
     pub paced: Option<f64>,
+    /// The most requests that each thing which the pacer lets pass can become: 1 where nothing inside it repeats.
+    /// Refused ones take nothing from the limit, but they are sent.
+    pub requests_per_pass: Option<u64>,
 }
 
 impl Demand {
@@ -58,6 +62,7 @@ fn demand(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
     let share = |rate: f64| rate * task / per_second;
     let begin = scenario.fault_windows().first().map(|(_, window)| window.from).filter(|from| *from > SimTime::ZERO);
     let run = Window { from: SimTime::ZERO, to: scenario.horizon };
+    let pacing = tightest_pacer(scenario, limit, class);
     let busy_time: f64 = class.steps.iter().map(|step| step.latency.mean()).sum();
     let busy = (!class.is_live() && busy_time > 0.0).then(|| share(f64::from(class.workers()) / busy_time));
     Demand {
@@ -67,7 +72,8 @@ fn demand(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
         mean: share(rate(class, run)),
         peak: share(peak_rate(class, run, limit.bucket.capacity())),
         busy,
-        paced: paced_rate(scenario, limit, class).map(|rate| rate / per_second),
+        paced: pacing.map(|(rate, _)| rate / per_second),
+        requests_per_pass: pacing.map_or(Some(1), |(_, requests)| requests),
     }
 }
 
@@ -81,19 +87,21 @@ pub fn cost(counts: Counts, step: &crate::traffic::Step) -> f64 {
     }
 }
 
-/// What the class's tightest pacer of the same kind lets pass, per second.
-fn paced_rate(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Option<f64> {
-    let elements = scenario.client_of(class).elements().iter();
-    let rates = elements.filter_map(|element| match element.role {
+/// What the class's tightest pacer of the same kind lets pass, per second, and how many requests each can become.
+fn tightest_pacer(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Option<(f64, Option<u64>)> {
+    let client = scenario.client_of(class);
+    let elements = client.elements().iter().enumerate();
+    let pacers = elements.filter_map(|(at, element)| match element.role {
         Role::Guard(guard) => match &scenario.guards[guard].mechanism {
             Mechanism::Pacer(pacer) if pacer.counts == limit.counts => {
-                Some(pacer.bucket.amount() as f64 / pacer.bucket.per().as_secs_f64())
+                let rate = pacer.bucket.amount() as f64 / pacer.bucket.per().as_secs_f64();
+                Some((rate, requests_inside(client, at)))
             }
             Mechanism::Pacer(_) | Mechanism::Breaker(_) => None,
         },
         Role::Retry(_) | Role::Queue(..) => None,
     });
-    rates.min_by(f64::total_cmp)
+    pacers.min_by(|(a, _), (b, _)| a.total_cmp(b))
 }
 
 /// Expected arrivals per second in a span.
@@ -162,6 +170,8 @@ mod tests {
         assert!((report.busy.unwrap() - 1.169).abs() < 0.001);
         assert!(near(report.paced.unwrap(), 0.5) && near(report.most().unwrap(), 0.5));
         assert_eq!((live.busy, live.paced), (None, None));
+        // The pacer stands outside of an SDK with 4 attempts.
+        assert_eq!((report.requests_per_pass, live.requests_per_pass), (Some(4), Some(1)));
         // By hand: in the first 8 minutes 140 · 13.1 / 139.8 = 13.12 jobs a minute arrive: 68 % of the limit.
         assert!(near(report.peak, 140.0 * 13.1 / 139.8 * 36_300.0 / 700_000.0), "{}", report.peak);
     }

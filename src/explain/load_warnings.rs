@@ -34,15 +34,19 @@ fn crowding_out(scenario: &Scenario, index: usize, demands: &[&Demand]) -> Optio
         return None;
     }
     let names: Vec<String> = live.iter().map(|demand| demand.class.clone()).collect();
+    let take = if names.len() == 1 { "takes" } else { "take" };
     let (names, limit) = (words::list(&names), &own.limit);
-    let total = percent(needed + most);
+    let total = if needed + most < 9.995 {
+        format!("{} of what there is", percent(needed + most))
+    } else {
+        format!("{} times what there is", words::count((needed + most).round() as u64))
+    };
     let Some(pacer) = pacer(scenario, class, own) else {
         let message = format!(
-            "{} busy {} workers ask for {} of `{limit}` and {names} for {}: {total} of what there is, for as long as \
-             the queue is full",
-            class.workers(),
-            class.name,
-            percent(most),
+            "{} {} for {} and {names} for {}: {total}, for as long as the queue is full",
+            words::counted(u64::from(class.workers()), &format!("busy {} worker", class.name)),
+            if class.workers() == 1 { "asks" } else { "ask" },
+            words::part(most, limit),
             percent(needed),
         );
         let path = format!("clients.{}.layers", scenario.client_of(class).name);
@@ -50,8 +54,8 @@ fn crowding_out(scenario: &Scenario, index: usize, demands: &[&Demand]) -> Optio
         return Some(Warning { code: Code::WorkersExceedLimit, message, hint, path });
     };
     let message = format!(
-        "{names} takes {} of `{limit}` and the pacer `{}` allows {}: {total} of what there is",
-        percent(needed),
+        "{names} {take} {} and the pacer `{}` allows {}: {total}",
+        words::part(needed, limit),
         pacer.name,
         percent(most)
     );

@@ -17,6 +17,8 @@ pub mod layer;
 pub mod load;
 pub mod load_warnings;
 pub mod remedy;
+pub mod service;
+mod sla;
 pub mod warning;
 pub mod words;
 pub mod worst;

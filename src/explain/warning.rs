@@ -30,6 +30,10 @@ pub enum Code {
     TooManyAttempts,
     /// Attempts × timeout plus waits come too close to the time within which a task is wanted.
     SlaAtRisk,
+    /// A timeout in which a step is usually not answered.
+    TimeoutBelowLatency,
+    /// A pacer that lets calls pass, each of which may be several requests.
+    PacerOutsideRetries,
     /// A burst meets the provider with no limit on what is in flight.
     FanOutWithoutLimit,
     /// What a pacer allows, and what others need, exceed the limit.
@@ -54,6 +58,8 @@ impl Code {
             Code::UnboundedHint => "unbounded-hint",
             Code::TooManyAttempts => "too-many-attempts",
             Code::SlaAtRisk => "sla-at-risk",
+            Code::TimeoutBelowLatency => "timeout-below-latency",
+            Code::PacerOutsideRetries => "pacer-outside-retries",
             Code::FanOutWithoutLimit => "fan-out-without-limit",
             Code::PacerExceedsLimit => "pacer-exceeds-limit",
             Code::WorkersExceedLimit => "workers-exceed-limit",
@@ -79,6 +85,14 @@ impl Warning {
     /// A warning with a setting as its remedy.
     pub fn set(code: Code, message: String, remedy: Remedy) -> Warning {
         Warning { code, message, hint: format!("set `{} = {}`", remedy.path, remedy.value), path: remedy.path }
+    }
+
+    /// A warning with several settings as its remedy, of which the first one leads; `remedies` has at least one.
+    pub fn all(code: Code, message: String, remedies: Vec<Remedy>) -> Warning {
+        let settings: Vec<String> =
+            remedies.iter().map(|remedy| format!("`{} = {}`", remedy.path, remedy.value)).collect();
+        let path = remedies.into_iter().next().map_or_else(String::new, |remedy| remedy.path);
+        Warning { code, message, hint: format!("set {}", super::words::list(&settings)), path }
     }
 
     /// This warning with a few words more in its hint.

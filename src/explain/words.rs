@@ -102,6 +102,20 @@ pub fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
+/// A share of a limit, as whole percent or as a multiple from ten times on: `53 %`, `100 times as much`.
+pub fn times(share: f64) -> String {
+    if share < 9.995 { percent(share) } else { format!("{} times as much", count(share.round() as u64)) }
+}
+
+/// The same with the limit's name: "53 % of `itpm`", "100 times `itpm`".
+pub fn part(share: f64, limit: &str) -> String {
+    if share < 9.995 {
+        format!("{} of `{limit}`", percent(share))
+    } else {
+        format!("{} times `{limit}`", count(share.round() as u64))
+    }
+}
+
 /// `a, b and c`.
 pub fn list(words: &[String]) -> String {
     match words {
@@ -133,6 +147,12 @@ mod tests {
         assert_eq!(range(seconds(10.5), seconds(12.0)), "10.5 to 12 s");
         assert_eq!(range(seconds(0.75), seconds(1.0)), "0.75 to 1 s");
         assert_eq!(duration(SimDuration::MAX), "no bound");
+    }
+
+    #[test]
+    fn large_shares_are_multiples() {
+        assert_eq!([0.53, 1.17, 100.0].map(times), ["53 %", "117 %", "100 times as much"]);
+        assert_eq!([0.53, 100.2].map(|share| part(share, "rpm")), ["53 % of `rpm`", "100 times `rpm`"]);
     }
 
     #[test]

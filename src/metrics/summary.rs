@@ -64,20 +64,17 @@ fn recovery_table(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
     ])
 }
 
-/// A limit with less than this share left counts as nearly empty.
-const NEARLY_EMPTY: f32 = 0.1;
-
 fn limits(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
     let tables = scenario.provider.limits.iter().enumerate().map(|(index, limit)| {
         let LimitCounts { admitted, refused, impossible } = outcome.limits[index];
-        let shares = &outcome.timeline.limits[index];
-        let nearly_empty = shares.iter().filter(|share| **share < NEARLY_EMPTY).count() as u64;
+        let curve = &outcome.timeline.limits[index];
+        let below_tenth = curve.below_tenth(scenario.horizon);
         let table = vec![
             ("admitted".to_owned(), count(admitted)),
             ("refused".to_owned(), count(refused)),
             ("impossible".to_owned(), count(impossible)),
-            ("lowest_share".to_owned(), real(f64::from(shares.iter().copied().fold(1.0, f32::min)))),
-            ("below_tenth_s".to_owned(), real(outcome.timeline.bin.times(nearly_empty).as_secs_f64())),
+            ("lowest_share".to_owned(), real(f64::from(curve.lowest.iter().copied().fold(1.0, f32::min)))),
+            ("below_tenth_s".to_owned(), real(below_tenth.as_secs_f64())),
         ];
         (limit.name.clone(), Tree::Table(table))
     });

@@ -1,5 +1,6 @@
 //! Series over time, in bins whose number is bounded, so that a day takes the memory of an hour.
 
+use super::series::LevelCurve;
 use crate::policy::answer::{Answer, Outcome};
 use crate::units::{SimDuration, SimTime};
 
@@ -85,8 +86,8 @@ pub struct Timeline {
     pub wides: usize,
     /// One entry for each traffic class.
     pub classes: Vec<ClassSeries>,
-    /// One entry for each limit of the provider: the lowest share left in each narrow bin, from 0 to 1.
-    pub limits: Vec<Vec<f32>>,
+    /// One entry for each limit of the provider: what was left, the lowest in each narrow bin.
+    pub limits: Vec<LevelCurve>,
 }
 
 /// The series of one traffic class.
@@ -169,7 +170,7 @@ impl Timeline {
             wide_requests: vec![0; wides],
         };
         let classes = with_workers.iter().map(class).collect();
-        Timeline { bin, bins, wide, wides, classes, limits: vec![vec![1.0; bins]; limits] }
+        Timeline { bin, bins, wide, wides, classes, limits: vec![LevelCurve::of(vec![1.0; bins]); limits] }
     }
 
     /// The start of narrow bin `i`.

@@ -21,7 +21,7 @@ pub(super) struct Answers {
     class: usize,
     /// Rates by kind, in the order of [`AnswerKind::ALL`].
     rates: Vec<Bins>,
-    /// Requests on the axis, by kind.
+    /// Requests of the whole run, by kind.
     counts: [u64; 5],
     /// What arriving tasks need, as a rate.
     need: Option<Bins>,
@@ -83,7 +83,7 @@ impl Answers {
         let size = unit.seconds();
         let rates: Vec<Bins> =
             series.answers.iter().map(|counts| Bins::rates(counts, view.bin(), group, view.end(), size)).collect();
-        let counts = AnswerKind::ALL.map(|kind| shown(view, &series.answers[kind as usize]));
+        let counts = AnswerKind::ALL.map(|kind| series.answers[kind as usize].iter().map(|&n| u64::from(n)).sum());
         let need = (!live).then(|| need(view, class, size)).flatten();
         Answers { class, rates, counts, need, tells }
     }
@@ -223,16 +223,6 @@ fn resting(above: &[Column], below: &[Column]) -> Vec<Column> {
     above.iter().zip(below).map(rests).collect()
 }
 
-/// Requests of a series that lie on the axis.
-fn shown(view: &View<'_>, series: &[u32]) -> u64 {
-    let bin = view.bin();
-    let on_axis = |(i, _): &(usize, &u32)| {
-        let middle = (*i as f64 + 0.5) * bin;
-        middle >= view.range.from && middle < view.range.to
-    };
-    series.iter().enumerate().filter(on_axis).map(|(_, &n)| u64::from(n)).sum()
-}
-
 /// What the arriving tasks of a class need, as a rate per `size` seconds.
 fn need(view: &View<'_>, class: usize, size: f64) -> Option<Bins> {
     let series = &view.facts.result.timeline.classes[class];
@@ -291,13 +281,13 @@ fn turn(sheet: &mut Sheet, view: &View<'_>, ground: &Ground<'_>, skyline: &[Colu
     if queued == 0 {
         return None;
     }
-    let text = format!(
-        "{} {}: {} and {} go on at once",
-        view.axis.unit.word(),
-        view.axis.says(end),
-        number::of(f64::from(workers), "worker"),
-        number::of(f64::from(queued), "waiting job"),
-    );
+    let moment = format!("{} {}", view.axis.unit.word(), view.axis.says(end));
+    let jobs = number::of(f64::from(queued), "waiting job");
+    let text = if goes_on(view, class, end) {
+        format!("{moment}: {} and {jobs} go on at once", number::of(f64::from(workers), "worker"))
+    } else {
+        format!("{moment}: the provider is back, with {jobs}")
+    };
     let label = Label::bold(text, view.theme.ink, view.form);
     let x = view.axis.x(end).round();
     let corner = (x + 7.0, ground.frame.top + 4.0);
@@ -310,6 +300,24 @@ fn turn(sheet: &mut Sheet, view: &View<'_>, ground: &Ground<'_>, skyline: &[Colu
     sheet.upright(x, ground.frame.top, ground.frame.bottom, view.theme.ink);
     sheet.take(Frame { left: x - 2.0, right: x + 3.0, ..ground.frame });
     Some((Frame { left: x, ..ground.frame }, label))
+}
+
+/// Whether those who waited really go on at this instant: nothing of their own holds them back, and within a minute
+/// clearly more of their requests get past the fault than in the minute before.
+fn goes_on(view: &View<'_>, class: usize, end: f64) -> bool {
+    const SPAN: f64 = 60.0;
+    let struck = view.incident.windows.iter().filter(|window| window.to >= end).map(|window| window.kind);
+    let struck: Vec<AnswerKind> = struck.collect();
+    let series = &view.facts.result.timeline.classes[class];
+    let past = |from: f64, to: f64| -> f64 {
+        let (first, last) = ((from / view.bin()).round() as usize, (to / view.bin()).round() as usize);
+        let kinds = AnswerKind::ALL.into_iter().filter(|kind| !struck.contains(kind));
+        let counts = kinds.map(|kind| &series.answers[kind as usize]);
+        counts.flat_map(|counts| counts.iter().take(last).skip(first)).map(|&n| f64::from(n)).sum()
+    };
+    let span = SPAN.max(view.bin()).min(end);
+    let held = view.facts.guards(class) != (false, false);
+    !held && past(end, end + span) > 1.5 * past(end - span, end) + 1.0
 }
 
 /// What an answer is called, with the status that this class really got.

@@ -3,6 +3,7 @@
 
 use super::number;
 use crate::experiment::{Figure, RunResult};
+use crate::policy::{Mechanism, Role};
 use crate::scenario::Scenario;
 use crate::traffic::{TaskKind, TrafficClass};
 
@@ -77,7 +78,27 @@ impl<'a> Facts<'a> {
             TaskKind::Jobs { .. } => "jobs",
             TaskKind::Turns => "turns",
         };
-        if class.name.ends_with(word) { class.name.clone() } else { format!("{} {word}", class.name) }
+        let one = &word[..word.len() - 1];
+        if class.name.ends_with(word) {
+            class.name.clone()
+        } else if class.name == one || class.name.ends_with(&format!(" {one}")) {
+            format!("{}s", class.name)
+        } else {
+            format!("{} {word}", class.name)
+        }
+    }
+
+    /// The kinds of guard that stand in a class's client: whether there is a pacer, and whether a breaker.
+    pub(super) fn guards(&self, i: usize) -> (bool, bool) {
+        let Some(client) = self.scenario.clients.get(self.class(i).client) else { return (false, false) };
+        let guards = client.elements().iter().filter_map(|element| match element.role {
+            Role::Guard(guard) => self.scenario.guards.get(guard),
+            Role::Retry(_) | Role::Queue(..) => None,
+        });
+        guards.fold((false, false), |(pacer, breaker), guard| match guard.mechanism {
+            Mechanism::Pacer(_) => (true, breaker),
+            Mechanism::Breaker(_) => (pacer, true),
+        })
     }
 
     /// The name of a class at the beginning of a title.

@@ -3,6 +3,7 @@
 use crate::experiment::{Band, Figure, RunResult};
 use crate::metrics::{Number, Tree};
 use crate::observe::Timeline;
+use crate::observe::series::LevelCurve;
 use crate::observe::timeline::{AnswerKind, ClassSeries, WorkerActivity};
 use crate::policy::pacer::Counts;
 use crate::policy::token_bucket::TokenBucket;
@@ -118,7 +119,7 @@ pub(super) fn quiet(scenario: &Scenario, bin: f64, wide: f64) -> RunResult {
             wide: SimDuration::from_secs_f64(wide),
             wides,
             classes: scenario.traffic.iter().map(series).collect(),
-            limits: vec![vec![1.0; bins]; scenario.provider.limits.len()],
+            limits: vec![LevelCurve::of(vec![1.0; bins]); scenario.provider.limits.len()],
         },
         share_429_bands: Vec::new(),
         queue_bands: Vec::new(),
@@ -193,7 +194,7 @@ pub(super) fn storm(fixture: &mut Fixture, class: usize, (from, to, back): (f64,
         series.queue[i] = queue as u32;
     }
     for limit in &mut timeline.limits {
-        for (i, left) in limit.iter_mut().enumerate() {
+        for (i, left) in limit.lowest.iter_mut().enumerate() {
             let t = i as f64 * bin;
             let low = t >= to + 25.0 && t < back + 10.0;
             *left = if low { 0.02 * stream.next_unit() } else { 0.88 + 0.12 * stream.next_unit() } as f32;
@@ -273,6 +274,23 @@ pub(super) fn replicates() -> Fixture {
     fixture.result.queue_bands = vec![Band::default(), Band { p5: queue(0.8), p95: queue(1.12) }];
     fixture.result.share_429_bands = vec![share, Band::default()];
     fixture
+}
+
+/// Sets a figure, with the tables on its way.
+pub(super) fn set(fixture: &mut Fixture, path: &[&str], value: f64) {
+    fn put(tree: &mut Tree<Figure>, path: &[&str], value: f64) {
+        let Some((name, rest)) = path.split_first() else {
+            *tree = Tree::Leaf(Figure::One(Number::real(value)));
+            return;
+        };
+        let Tree::Table(branches) = tree else { panic!("a leaf stands in the way of `{name}`") };
+        if !branches.iter().any(|(known, _)| known == name) {
+            branches.push(((*name).to_string(), Tree::Table(Vec::new())));
+        }
+        let (_, branch) = branches.iter_mut().find(|(known, _)| known == name).unwrap();
+        put(branch, rest, value);
+    }
+    put(&mut fixture.result.figures, path, value);
 }
 
 pub(super) type Leaf<'a> = &'a dyn Fn(f64, bool) -> Figure;

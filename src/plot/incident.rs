@@ -21,7 +21,7 @@ pub(super) struct Shade {
     /// When it ends.
     pub(super) to: f64,
     /// What its requests get.
-    kind: AnswerKind,
+    pub(super) kind: AnswerKind,
     /// The name of that among the responses, such as `529`.
     response: String,
 }

@@ -7,11 +7,15 @@ use super::panel::{Body, Note, Panel, Unit, View};
 use super::scale::Scale;
 use super::sheet::Sheet;
 use super::steps::{Bins, Column, Ground};
+use crate::observe::timeline::WorkerActivity;
 use crate::policy::pacer::Counts;
 use crate::provider::Limit;
 
 /// Below this share a limit is called low, and its lowest stretch gets a name.
 const LOW: f64 = 0.1;
+
+/// What a worker does while its job asks for the limit, now or after a wait.
+const BUSY: [WorkerActivity; 3] = [WorkerActivity::Serving, WorkerActivity::Refused, WorkerActivity::WaitingRetry];
 
 /// What is left of one limit.
 pub(super) struct Level {
@@ -23,7 +27,7 @@ pub(super) struct Level {
 pub(super) fn panels(view: &View<'_>) -> Vec<Panel> {
     let limits = &view.facts.scenario.provider.limits;
     let series = &view.facts.result.timeline.limits;
-    (0..limits.len().min(series.len())).filter_map(|i| panel(view, i, &limits[i], &series[i])).collect()
+    (0..limits.len().min(series.len())).filter_map(|i| panel(view, i, &limits[i], &series[i].lowest)).collect()
 }
 
 fn panel(view: &View<'_>, i: usize, limit: &Limit, series: &[f32]) -> Option<Panel> {
@@ -90,16 +94,41 @@ impl Level {
         let word = if lowest < 0.02 { "empty".to_string() } else { format!("down to {}", number::share(lowest)) };
         let color = view.theme.throttled.text;
         let short = Label::bold(&word, color, view.form);
-        let Some((workers, demand)) = self.demand(view).filter(|(_, demand)| *demand >= 1.0) else {
+        let span = (longest[0].0, longest[longest.len() - 1].1);
+        let asked = self.demand(view).filter(|(_, demand)| *demand >= 1.0 && self.is_asked(view, span));
+        let Some((workers, demand)) = asked else {
             short.inside(sheet, &above);
             return;
         };
-        let cause = format!("{workers} busy workers ask");
-        let rest = format!("for {} of the limit", number::share(demand));
+        let ask = if workers == 1 { "asks" } else { "ask" };
+        let cause = format!("{} {ask}", number::of(f64::from(workers), "busy worker"));
+        // From ten times on, percent are no measure.
+        let (rest, brief) = if demand < 9.995 {
+            (format!("for {} of the limit", number::share(demand)), format!("for {}", number::share(demand)))
+        } else {
+            let times = number::count(demand);
+            (format!("for {times} times the limit"), format!("for {times} times it"))
+        };
         let two = Label::bold(format!("{word}: {cause}"), color, view.form).with(rest, color, view.form);
         let three = Label::bold(word, color, view.form).with(cause, color, view.form);
-        let three = three.with(format!("for {}", number::share(demand)), color, view.form);
+        let three = three.with(brief, color, view.form);
         let _ = two.inside(sheet, &above) || three.inside(sheet, &above) || short.inside(sheet, &above);
+    }
+
+    /// Whether the workers are what the limit is short for in this stretch: most of them are at it, and no pacer of
+    /// their own holds them back.
+    fn is_asked(&self, view: &View<'_>, (from, to): (f64, f64)) -> bool {
+        let bins = (from / view.bin()).floor() as usize..(to / view.bin()).ceil() as usize;
+        let jobs = view.facts.jobs();
+        let paced = jobs.iter().any(|&class| view.facts.guards(class).0);
+        let there: f64 = jobs.iter().map(|&class| f64::from(view.facts.class(class).workers())).sum();
+        let series = jobs.iter().map(|&class| &view.facts.result.timeline.classes[class].workers);
+        let busy: f64 = series
+            .flat_map(|workers| BUSY.iter().map(|&activity| &workers[activity as usize]))
+            .flat_map(|seconds| seconds.get(bins.start..bins.end.min(seconds.len())).unwrap_or_default())
+            .map(|&seconds| f64::from(seconds))
+            .sum();
+        !paced && busy >= 0.5 * there * (to - from)
     }
 
     /// How many workers there are, and which share of the limit they use when all are busy and nothing is refused.

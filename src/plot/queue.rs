@@ -13,7 +13,7 @@ use super::steps::{Bins, Column, Ground};
 /// Half the size of a ×.
 const CROSS: f64 = 3.0;
 /// The room above the scale that is kept for the ×.
-const MARKS: f64 = 22.0;
+pub(super) const MARKS: f64 = 22.0;
 
 /// The queue of one jobs class.
 pub(super) struct Queue {
@@ -33,11 +33,7 @@ fn panel(view: &View<'_>, class: usize) -> Option<Panel> {
     let length = Bins::gather(&series.queue, view.bin(), group, view.end(), |bins, _| {
         f64::from(bins.iter().max().copied().unwrap_or(0))
     });
-    // A × is six pixels wide: closer ones would be a smear.
-    let crosses = view.axis.group(view.bin(), 2.0 * CROSS + 1.0);
-    let failures = Bins::gather(&series.failures, view.bin(), crosses, view.end(), |bins, _| {
-        bins.iter().map(|&n| f64::from(n)).sum()
-    });
+    let failures = failures(view, class);
     let band = view.facts.result.queue_bands.get(class).and_then(|band| band_bins(view, &band.p5, &band.p95));
     let most = length.most(view.axis).max(band.as_ref().map_or(0.0, |(_, high)| high.most(view.axis)));
     let failed = failures.most(view.axis) > 0.0;
@@ -65,31 +61,38 @@ fn panel(view: &View<'_>, class: usize) -> Option<Panel> {
     })
 }
 
-fn width_of(seconds: f64) -> String {
+/// The tasks of a class that failed for good, in bins as wide as a mark.
+pub(super) fn failures(view: &View<'_>, class: usize) -> Bins {
+    let series = &view.facts.result.timeline.classes[class];
+    // A × is six pixels wide: closer ones would be a smear.
+    let group = view.axis.group(view.bin(), 2.0 * CROSS + 1.0);
+    Bins::gather(&series.failures, view.bin(), group, view.end(), |bins, _| bins.iter().map(|&n| f64::from(n)).sum())
+}
+
+/// A × above the scale for each bin in which anything failed.
+pub(super) fn crosses(sheet: &mut Sheet, view: &View<'_>, ground: &Ground<'_>, failures: &Bins) {
+    let y = (ground.frame.top - MARKS / 2.0).round();
+    for (from, to, failed) in failures.shown(view.axis) {
+        if failed > 0.0 {
+            cross(sheet, view, f64::midpoint(view.axis.x(from), view.axis.x(to)), y);
+        }
+    }
+}
+
+/// The width of a bin with its article.
+pub(super) fn width_of(seconds: f64) -> String {
     let each = number::each(seconds);
     if each.chars().next().is_some_and(|c| c.is_ascii_digit()) { each } else { format!("a {each}") }
 }
 
 impl Queue {
-    /// Whether marks need a row above the scale.
-    fn failed(&self, view: &View<'_>) -> bool {
-        self.failures.most(view.axis) > 0.0
-    }
-
     /// Draws the band, the queue and the marks.
     pub(super) fn draw(&self, sheet: &mut Sheet, view: &View<'_>, ground: &Ground<'_>) {
         if let Some((low, high)) = &self.band {
             sheet.steps(&ground.between(low, high), view.theme.band);
         }
         sheet.ridge(&ground.under(&self.length), view.theme.ink, 1.75);
-        if self.failed(view) {
-            let y = (ground.frame.top - MARKS / 2.0).round();
-            for (from, to, failed) in self.failures.shown(view.axis) {
-                if failed > 0.0 {
-                    cross(sheet, view, f64::midpoint(view.axis.x(from), view.axis.x(to)), y);
-                }
-            }
-        }
+        crosses(sheet, view, ground, &self.failures);
     }
 
     /// Names the queue at the moment when the provider is back, or else at its longest.

@@ -99,7 +99,25 @@ fn story(timeline: &Timeline, incident: &Incident, last: f64) -> Option<(f64, f6
         (None, true) => last,
         (None, false) => incident.end,
     };
-    Some((start, recovered.max(incident.end).max(queue_back(timeline, start))))
+    let back = recovered.max(incident.end).max(queue_back(timeline, start));
+    Some((start, back.max(last_trouble(timeline, start))))
+}
+
+/// The end of the last bin in which a task failed for good, a request was throttled or met an overload, or clearly more
+/// was sent than ever before `start`: retries may come long after the queue is empty.
+fn last_trouble(timeline: &Timeline, start: f64) -> f64 {
+    let (bin, wide) = (timeline.bin.as_secs_f64(), timeline.wide.as_secs_f64());
+    let end_of_last = |series: &[u32]| series.iter().rposition(|&n| n > 0).map_or(0.0, |i| (i + 1) as f64 * bin);
+    let per_wide = (wide / bin).round().max(1.0) as usize;
+    timeline.classes.iter().fold(0.0, |latest: f64, class| {
+        let bad = [AnswerKind::Throttled, AnswerKind::Overloaded].map(|kind| &class.answers[kind as usize]);
+        let sent: Vec<u32> = (0..timeline.bins).map(|i| class.answers.iter().filter_map(|n| n.get(i)).sum()).collect();
+        let sent: Vec<u32> = sent.chunks(per_wide).map(|bins| bins.iter().sum()).collect();
+        let usual = sent.iter().take((start / (bin * per_wide as f64)) as usize).max().copied();
+        let many = |&n: &u32| usual.is_some_and(|usual| f64::from(n) > 1.5 * f64::from(usual) + 2.0);
+        let retried = sent.iter().rposition(many).map_or(0.0, |i| ((i + 1) * per_wide) as f64 * bin);
+        bad.into_iter().chain([&class.failures]).map(|series| end_of_last(series)).fold(latest.max(retried), f64::max)
+    })
 }
 
 /// The end of the last bin in which a queue is clearly longer than it was before `start`.
@@ -133,12 +151,19 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_after_the_cut_is_counted() {
-        let mut fixture = fixture::incident();
-        let class = &mut fixture.result.timeline.classes[1];
-        class.failures[500] = 2;
-        class.answers[AnswerKind::Throttled as usize][600] = 3;
-        assert_eq!(range(&fixture).beyond(&fixture.result.timeline), (2, 3));
+    fn failures_refusals_and_retries_long_after_the_recovery_are_shown() {
+        let late: [fn(&mut crate::observe::timeline::ClassSeries); 3] = [
+            |class| class.failures[500] = 2,
+            |class| class.answers[AnswerKind::Throttled as usize][500] = 3,
+            |class| class.answers[AnswerKind::Delivered as usize][500] = 300,
+        ];
+        for trouble in late {
+            let mut fixture = fixture::incident();
+            trouble(&mut fixture.result.timeline.classes[1]);
+            let shown = range(&fixture);
+            assert!(shown.to >= 5_010.0, "{shown:?}");
+            assert_eq!(shown.beyond(&fixture.result.timeline), (0, 0));
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use super::label::Label;
 use super::number;
 use super::panel::{Body, Note, Panel, Unit, View};
+use super::queue::{MARKS, crosses, failures, width_of};
 use super::scale::Scale;
 use super::sheet::Sheet;
 use super::steps::{Bins, Ground};
@@ -12,6 +13,7 @@ use super::steps::{Bins, Ground};
 pub(super) struct Share {
     share: Bins,
     band: Option<(Bins, Bins)>,
+    failures: Bins,
 }
 
 /// The panels of all live classes in which a 429 was met, here or with other seeds.
@@ -31,24 +33,34 @@ fn panel(view: &View<'_>, class: usize) -> Option<Panel> {
     let band = band(view, class);
     let most = share.most(view.axis);
     let widest = band.as_ref().map_or(0.0, |(_, high)| high.most(view.axis));
-    if most.max(widest) <= 0.0 {
+    let failures = failures(view, class);
+    let (met, failed) = (most.max(widest) > 0.0, failures.most(view.axis) > 0.0);
+    if !met && !failed {
         return None;
     }
     // Head room for the name of the highest bin.
     let reach = (1.2 * most).max(1.1 * widest).min(1.0);
-    let mut how = vec![format!("share of those that arrived in each {}", number::each(share.width))];
+    let mut how = Vec::new();
+    if met {
+        how.push(format!("share of those that arrived in each {}", number::each(share.width)));
+    }
     if let (Some(_), Some(seeds)) = (&band, view.facts.seeds()) {
         how.push(format!("grey: 5 – 95\u{a0}% of {} seeds", number::count(seeds as f64)));
     }
+    let tasks = view.facts.tasks(class);
+    if failed {
+        how.push(format!("each × is {} in which {tasks} failed for good", width_of(failures.width)));
+    }
+    let fate = if met { "met a 429" } else { "failed for good" };
     Some(Panel {
-        title: format!("{} that met a 429", super::facts::capital(&view.facts.tasks(class))),
+        title: format!("{} that {fate}", super::facts::capital(&tasks)),
         how,
-        height: 118.0,
-        above: 0.0,
-        scale: Scale::of_shares(reach),
+        height: if met { 118.0 } else { 40.0 },
+        above: if failed { MARKS } else { 0.0 },
+        scale: Scale::of_shares(if met { reach } else { 0.01 }),
         unit: Unit::Percent,
         note: note(view, class),
-        body: Body::Share(Share { share, band }),
+        body: Body::Share(Share { share, band, failures }),
     })
 }
 
@@ -74,6 +86,7 @@ impl Share {
         if let Some((low, high)) = &self.band {
             sheet.rim(&ground.between(low, high), view.theme.axis);
         }
+        crosses(sheet, view, ground, &self.failures);
     }
 
     /// Names the worst bin.
@@ -93,6 +106,20 @@ impl Share {
     }
 }
 
+/// How many failed for good, where that is more than met a 429.
+fn failed(view: &View<'_>, class: usize) -> Option<Note> {
+    let facts = &view.facts;
+    let name = facts.class(class).name.as_str();
+    let at = |leaf| facts.value(&["classes", name, leaf]);
+    let (failed, offered) = (at("failed").filter(|n| *n > 0.0)?, at("offered")?);
+    if failed <= at("tasks_with_429").unwrap_or(0.0) {
+        return None;
+    }
+    let number = format!("{} of {}", number::count(failed), number::count(offered));
+    let text = format!("{} failed for good", facts.tasks(class));
+    Some(Note::new(number, text).spread(facts.spread(&["classes", name, "failed"], number::count)))
+}
+
 /// The phase in which most tasks met a 429, and how many.
 fn note(view: &View<'_>, class: usize) -> Option<Note> {
     const LEAF: &str = "tasks_with_429_share";
@@ -103,13 +130,16 @@ fn note(view: &View<'_>, class: usize) -> Option<Note> {
         Some(phase) => vec!["phases", phase, "classes", name, leaf],
         None => vec!["classes", name, leaf],
     };
+    if let Some(note) = failed(view, class) {
+        return Some(note);
+    }
     let share = facts.value(&path(LEAF))?;
     let offered = facts.value(&path("offered")).map_or(String::new(), |n| format!("{} ", number::count(n)));
     let when = worst.map_or("in the run".to_string(), |phase| {
         let bound = |leaf| facts.value(&["phases", phase, leaf]);
         match (bound("from_s"), bound("to_s")) {
-            (Some(from), Some(to)) => format!("in {phase} ({})", view.axis.says_span(from, to)),
-            (Some(_) | None, _) => format!("in {phase}"),
+            (Some(from), Some(to)) => format!("in the phase {phase} ({})", view.axis.says_span(from, to)),
+            (Some(_) | None, _) => format!("in the phase {phase}"),
         }
     });
     let text = format!("of {offered}{} {when} met a 429", facts.tasks(class));

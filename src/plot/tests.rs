@@ -4,6 +4,7 @@
 use super::fixture::{self, Fixture};
 use super::sheet::{Frame, Mark};
 use super::{Form, Picture, Setting, Theme, Words, odd, timeline};
+use crate::observe::timeline::{AnswerKind, WorkerActivity};
 
 fn draw(fixture: &Fixture, theme: &Theme, form: &Form) -> Picture {
     let long = fixture.scenario.name.len() > 100;
@@ -118,6 +119,103 @@ fn a_png_has_the_size_of_its_picture() {
         assert_eq!((corner.red(), corner.green(), corner.blue(), corner.alpha()), (0x12, 0x17, 0x1D, 255));
     }
     assert!(picture.png(0.0).is_err());
+}
+
+/// The incident with an element for a guard in the client of its jobs.
+fn guarded(guard: crate::policy::Guard) -> Fixture {
+    use crate::policy::{Client, Element, Kind, Role};
+    let mut fixture = fixture::incident();
+    fixture.scenario.guards = vec![guard];
+    let element =
+        Element { name: "guard".into(), kind: Kind::Client, role: Role::Guard(0), preset: None, unspoken: Vec::new() };
+    fixture.scenario.clients = vec![Client::new("batch".into(), false, vec![element]).unwrap()];
+    fixture
+}
+
+#[test]
+fn workers_go_on_at_once_only_where_they_do() {
+    let said_of = |fixture: &Fixture| said(&draw(fixture, &Theme::LIGHT, &Form::WIDE));
+    let mut fixture = fixture::incident();
+    fixture.result.timeline.classes[1].queue[192] = 85;
+    assert!(said_of(&fixture).contains("go on at once"), "{}", said_of(&fixture));
+    // Nothing gets through after the window either.
+    let mut still = fixture::incident();
+    still.result.timeline.classes[1].queue[192] = 85;
+    for kind in [AnswerKind::Delivered, AnswerKind::Throttled] {
+        still.result.timeline.classes[1].answers[kind as usize][192..220].fill(0);
+    }
+    assert!(!said_of(&still).contains("go on at once"));
+    assert!(said_of(&still).contains("the provider is back, with"), "{}", said_of(&still));
+    // A breaker holds them back.
+    let mut held = guarded(crate::explain::adversary::breaker());
+    held.result.timeline.classes[1].queue[192] = 85;
+    assert!(!said_of(&held).contains("go on at once"));
+}
+
+#[test]
+fn what_workers_wait_for_is_named_after_what_is_there() {
+    let mut fixture = guarded(crate::explain::adversary::breaker());
+    let waiting = &mut fixture.result.timeline.classes[1].workers;
+    waiting[WorkerActivity::WaitingLimiter as usize][192..234].fill(60.0);
+    waiting[WorkerActivity::Serving as usize][192..234].fill(0.0);
+    let text = said(&draw(&fixture, &Theme::LIGHT, &Form::WIDE));
+    assert!(text.contains("waits for a breaker") && !text.contains("limiter"), "{text}");
+}
+
+#[test]
+fn a_share_of_the_overload_does_not_stand_in_the_recovery() {
+    // 11 % of the overload's worker time, told by the figures; the thickest place of that layer is the recovery.
+    let mut fixture = fixture::incident();
+    fixture::set(
+        &mut fixture,
+        &["phases", "overload", "classes", "report", "worker_time_s", "waiting_limiter"],
+        1_305.0,
+    );
+    let waiting = &mut fixture.result.timeline.classes[1].workers[WorkerActivity::WaitingLimiter as usize];
+    waiting[192..234].fill(60.0);
+    waiting[60..192].fill(0.0);
+    let text = said(&draw(&fixture, &Theme::LIGHT, &Form::WIDE));
+    assert!(text.contains("waits for a limiter") && !text.contains("waits for a limiter 11"), "{text}");
+}
+
+#[test]
+fn an_empty_limit_is_not_blamed_on_workers_that_are_idle() {
+    let mut fixture = fixture::incident();
+    assert!(said(&draw(&fixture, &Theme::LIGHT, &Form::WIDE)).contains("busy workers ask"));
+    for activity in [WorkerActivity::Serving, WorkerActivity::Refused, WorkerActivity::WaitingRetry] {
+        fixture.result.timeline.classes[1].workers[activity as usize].fill(0.0);
+    }
+    assert!(!said(&draw(&fixture, &Theme::LIGHT, &Form::WIDE)).contains("busy workers ask"));
+}
+
+#[test]
+fn live_turns_that_failed_have_their_marks_and_their_number() {
+    let mut fixture = fixture::incident();
+    fixture.result.timeline.classes[0].wide_with_429.fill(0);
+    fixture.result.timeline.classes[0].failures[100] = 12;
+    fixture::set(&mut fixture, &["classes", "live", "failed"], 12.0);
+    fixture::set(&mut fixture, &["classes", "live", "tasks_with_429"], 0.0);
+    let text = said(&draw(&fixture, &Theme::LIGHT, &Form::WIDE));
+    assert!(text.contains("Live turns that failed for good"), "{text}");
+    assert!(text.contains("12 of 7,044"), "{text}");
+}
+
+#[test]
+fn what_guards_did_stands_in_the_foot() {
+    let mut fixture = guarded(crate::explain::adversary::breaker());
+    for (key, value) in [("trips", 12.0), ("refused", 340.0), ("waits", 0.0), ("waited_s", 0.0)] {
+        fixture::set(&mut fixture, &["guards", "breaker", key], value);
+    }
+    let text = said(&draw(&fixture, &Theme::LIGHT, &Form::WIDE));
+    assert!(text.contains("opened 12 times, refused 340 calls"), "{text}");
+}
+
+#[test]
+fn a_class_named_after_its_tasks_says_so_once() {
+    let mut fixture = fixture::incident();
+    fixture.scenario.traffic[1].name = "job".into();
+    let text = said(&draw(&fixture, &Theme::LIGHT, &Form::WIDE));
+    assert!(text.contains("Jobs waiting in the queue") && !text.contains("ob jobs"), "{text}");
 }
 
 #[test]

@@ -16,6 +16,8 @@ use super::theme::Theme;
 use super::{answers, level, queue, share, workers};
 use crate::experiment::RunResult;
 use crate::policy::pacer::Counts;
+use crate::report::guards::guards;
+use crate::report::story::Subject;
 use crate::scenario::Scenario;
 
 /// What the picture cannot know by itself.
@@ -242,6 +244,8 @@ fn counted(view: &View<'_>, panels: &[Panel]) -> String {
             "Curves are of the seed, numbers are means over all runs with their 5 – 95\u{a0}% in brackets.".to_string(),
         );
     }
+    let subject = Subject::new(facts.scenario, facts.result);
+    sentences.extend(guards(&subject).iter().map(|did| format!("{}.", super::facts::capital(did))));
     sentences.extend(absent(view, panels));
     if let Some(end) = view.range.cut {
         let (failed, throttled) = view.range.beyond(&facts.result.timeline);
@@ -268,7 +272,7 @@ fn absent(view: &View<'_>, panels: &[Panel]) -> Option<String> {
     if facts.live().is_empty() {
         missing.push("no live turns".to_string());
     } else if !has(|body| matches!(body, Body::Share(_))) {
-        missing.push("no live turn met a 429".to_string());
+        missing.push("no live turn met a 429 or failed".to_string());
     }
     if facts.scenario.provider.limits.is_empty() {
         missing.push("the provider has no limit".to_string());

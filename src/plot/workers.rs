@@ -5,7 +5,7 @@ use super::number;
 use super::panel::{Body, Note, Panel, Unit, View};
 use super::scale::Scale;
 use super::sheet::Sheet;
-use super::steps::{Bins, Ground};
+use super::steps::{Bins, Column, Ground};
 use crate::observe::timeline::WorkerActivity;
 
 /// The workers of one jobs class: how many do what, on average over each bin.
@@ -79,19 +79,21 @@ impl Workers {
     pub(super) fn name(&self, sheet: &mut Sheet, view: &View<'_>, ground: &Ground<'_>) {
         let (theme, form) = (view.theme, view.form);
         for (activity, columns) in WorkerActivity::ALL.into_iter().zip(ground.stack(&self.busy)) {
-            let (names, color) = words(activity, theme);
-            let share = self.share(view, activity);
-            let long = share.iter().map(|share| format!("{} {share}", names[0]));
-            let forms: Vec<String> = long.chain(names.iter().map(|name| (*name).to_string())).collect();
-            let _ = forms.into_iter().any(|text| match activity {
+            let (names, color) = words(view.facts.guards(self.class), activity, theme);
+            let mut write = |text: String, columns: &[Column]| match activity {
                 WorkerActivity::Serving | WorkerActivity::Refused => {
-                    Label::bold(text, color, form).inside(sheet, &columns)
+                    Label::bold(text, color, form).inside(sheet, columns)
                 }
                 WorkerActivity::WaitingRetry | WorkerActivity::WaitingLimiter => {
-                    Label::bold(text, color, form).plated(sheet, &columns, theme.page)
+                    Label::bold(text, color, form).plated(sheet, columns, theme.page)
                 }
-                WorkerActivity::Idle => Label::plain(text, color, form).inside(sheet, &columns),
-            });
+                WorkerActivity::Idle => Label::plain(text, color, form).inside(sheet, columns),
+            };
+            // A share is of the window, so it stands there or nowhere.
+            let shared = self
+                .share(view, activity)
+                .is_some_and(|share| write(format!("{} {share}", names[0]), &in_window(view, self.class, &columns)));
+            let _ = shared || names.iter().any(|name| write((*name).to_string(), &columns));
         }
     }
 
@@ -107,12 +109,32 @@ impl Workers {
     }
 }
 
-fn words(activity: WorkerActivity, theme: &super::theme::Theme) -> ([&'static str; 2], plotters::style::RGBColor) {
+/// The columns that lie in the window whose shares are told; all of them where the shares are of the whole run.
+fn in_window(view: &View<'_>, class: usize, columns: &[Column]) -> Vec<Column> {
+    let name = window(view, class);
+    let Some(window) = view.incident.windows.iter().find(|shade| name == Some(shade.name.as_str())) else {
+        return columns.to_vec();
+    };
+    let (left, right) = (view.axis.x(window.from) - 0.01, view.axis.x(window.to) + 0.01);
+    columns.iter().filter(|column| column.left >= left && column.right <= right).copied().collect()
+}
+
+fn words(
+    (has_pacer, has_breaker): (bool, bool),
+    activity: WorkerActivity,
+    theme: &super::theme::Theme,
+) -> ([&'static str; 2], plotters::style::RGBColor) {
+    let held = match (has_pacer, has_breaker) {
+        (true, true) => "waits for a pacer or a breaker",
+        (true, false) => "waits for a pacer",
+        (false, true) => "waits for a breaker",
+        (false, false) => "waits for a limiter",
+    };
     match activity {
         WorkerActivity::Serving => (["delivers", "delivers"], theme.delivered.on),
         WorkerActivity::Refused => (["in a request that is refused", "refused"], theme.overloaded.on),
         WorkerActivity::WaitingRetry => (["asleep until the next attempt", "asleep"], theme.overloaded.text),
-        WorkerActivity::WaitingLimiter => (["waits for a limiter", "waits"], theme.throttled.text),
+        WorkerActivity::WaitingLimiter => ([held, "waits"], theme.throttled.text),
         WorkerActivity::Idle => (["idle", "idle"], theme.second),
     }
 }

@@ -131,7 +131,7 @@ pub fn timeline(subject: &Subject<'_>) -> io::Result<Vec<u8>> {
     let head = fixed.into_iter().map(str::to_owned);
     writer.write_record(head.chain(limits.iter().map(|limit| format!("limit_{}_lowest_share", limit.name))))?;
     let lowest: Vec<Vec<serde_json::Value>> =
-        timeline.limits.iter().map(|shares| super::json::lowest(timeline, shares)).collect();
+        timeline.limits.iter().map(|curve| super::json::lowest(timeline, &curve.lowest)).collect();
     for (class, series) in subject.scenario.traffic.iter().zip(&timeline.classes) {
         let queue = highest(timeline, &series.queue);
         let failures = sums(timeline, &series.failures);

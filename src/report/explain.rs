@@ -45,7 +45,7 @@ fn headline(explanation: &Explanation) -> String {
         .classes
         .iter()
         .map(|class| {
-            let noun = format!("{} {}", class.name, class.task_noun());
+            let noun = class.task();
             let task = cost(class.worst.per_task);
             if class.steps.len() > 1 {
                 format!(
@@ -206,8 +206,8 @@ fn numbers(class: &ClassExplanation) -> String {
             Some(_) | None => field(&mut text, "", &sentence),
         }
     }
-    for reading in class.late_failure.iter().flat_map(crate::explain::LateFailure::readings) {
-        field(&mut text, "", &reading);
+    if let Some(failure) = &class.late_failure {
+        field(&mut text, "", &failure.reading());
     }
     field(&mut text, "waits", &waits(class));
     field(&mut text, "time", &time(class));
@@ -289,21 +289,29 @@ fn outlasting(window: &Outlasting) -> String {
 }
 
 fn load(class: &ClassExplanation, demand: &Demand) -> String {
-    let percent = words::percent;
     let mut parts = match demand.before {
-        Some(before) => vec![format!("takes {} of `{}` before the first fault", percent(before), demand.limit)],
-        None => vec![format!("takes {} of `{}` on average", percent(demand.mean), demand.limit)],
+        Some(before) => vec![format!("takes {} before the first fault", words::part(before, &demand.limit))],
+        None => vec![format!("takes {} on average", words::part(demand.mean, &demand.limit))],
     };
-    if percent(demand.peak) != percent(demand.usual()) {
-        parts.push(format!("{} at its peak", percent(demand.peak)));
+    if words::times(demand.peak) != words::times(demand.usual()) {
+        parts.push(format!("{} at its peak", words::times(demand.peak)));
     }
     if let (Some(busy), TaskKind::Jobs { workers, .. }) = (demand.busy, class.kind) {
         let workers = words::counted(u64::from(workers), "busy worker");
-        let ask = if workers.starts_with("1 ") { "asks" } else { "ask" };
-        parts.push(format!("{workers} {ask} for {}", percent(busy)));
+        let ask = if workers == "1 busy worker" { "asks" } else { "ask" };
+        parts.push(format!("{workers} {ask} for {}", words::times(busy)));
     }
     if let Some(paced) = demand.paced {
-        parts.push(format!("its pacer allows {}", percent(paced)));
+        parts.push(match demand.requests_per_pass {
+            Some(1) => format!("its pacer allows {}", words::times(paced)),
+            Some(most) => format!(
+                "its pacer allows calls for {}, and each can become {}: {} are asked for at worst",
+                words::times(paced),
+                words::counted(most, "request"),
+                words::times(paced * most as f64)
+            ),
+            None => format!("its pacer allows calls for {}, each of requests without end", words::times(paced)),
+        });
     }
     parts.join("; ")
 }
@@ -370,7 +378,7 @@ mod tests {
         let endless = RetryPolicy { max_attempts: None, ..fixed(1, SimDuration::from_secs(1)) };
         let scenario = one_job(client("c", vec![inner("sdk", sdk(40)), decorator("forever", endless)]), &["a"]);
         let page = text(&explain(&scenario));
-        assert!(page.starts_with("One job job can cost requests without end.\n"), "{page}");
+        assert!(page.starts_with("One job can cost requests without end.\n"), "{page}");
         assert!(page.contains("forever\n") && !page.contains('┬'), "{page}");
     }
 

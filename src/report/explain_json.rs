@@ -57,7 +57,7 @@ fn of_class(class: &ClassExplanation) -> Value {
             "answered_at_once": late.answered_on(1),
             "answered_on_last": late.answered_on(late.per_step),
             "refused_from_the_start": late.refused_from_the_start(),
-            "readings": late.readings(),
+            "readings": [late.reading()],
         })),
         "windows": class.outlasts.iter().map(of_window).collect::<Vec<_>>(),
     })
@@ -145,6 +145,7 @@ fn of_demand(demand: &Demand) -> Value {
         "share_peak": demand.peak,
         "share_busy_workers": demand.busy,
         "share_paced": demand.paced,
+        "requests_per_pass": demand.requests_per_pass,
     })
 }
 

@@ -4,7 +4,7 @@
 use crate::experiment::Figure;
 
 use super::quantity::{Unit, modes_of};
-use super::story::{Scope, Story, Subject};
+use super::story::{Multiplied, Scope, Story, Subject};
 use super::words::{capitalised, counted, readable, requests, spelled, task, tasks};
 
 /// Below this many requests per request needed nothing was amplified worth a headline.
@@ -24,7 +24,7 @@ pub fn finding(subject: &Subject<'_>) -> String {
     if story.value(subject, &["offered"]).is_none_or(|offered| offered <= 0.0) {
         return format!("No {} arrived{}, so nothing was sent.", tasks(story.cause), during(&story));
     }
-    let amplification = story.value(subject, &["amplification"]).unwrap_or(1.0);
+    let amplification = story.multiplied(subject).map_or(1.0, |multiplied| multiplied.ratio);
     let effects = effects(subject, &story);
     let sentence = if amplification >= AMPLIFIED {
         format!(
@@ -44,14 +44,30 @@ fn multiplied(subject: &Subject<'_>, story: &Story<'_>) -> String {
     let sent = Unit::Count.figure(story.figure(subject, &["requests"]));
     let verb = if subject.is_replicated() { "turn" } else { "turned" };
     let verb = if subject.is_replicated() && layers(subject, story) == 1 { "turns" } else { verb };
+    if let Some(Multiplied { to_the_end: true, ratio, .. }) = story.multiplied(subject) {
+        let steps = story.value(subject, &["steps_offered"]).unwrap_or(0.0);
+        let all = Unit::Count.bare((ratio * steps).round());
+        let own = if layers(subject, story) == 1 && subject.is_replicated() { "turns" } else { verb };
+        return format!(
+            "{} {own} {} of the {} into {all} by the time its {} were done",
+            stack(subject, story),
+            requests(&needed),
+            place_words(story),
+            tasks(story.cause)
+        );
+    }
     let unprovoked = if story.scope == Scope::Whole { "without any fault window, " } else { "" };
     format!("{unprovoked}{} {verb} {} into {sent}", stack(subject, story), requests(&needed))
 }
 
 /// "three stacked retry layers rode out the overload: 1.3 requests per request needed, no report lost".
 fn endured(subject: &Subject<'_>, story: &Story<'_>, effects: &[String]) -> String {
-    let ratio = Unit::Ratio.figure(story.figure(subject, &["amplification"]));
-    let needed = format!("{ratio} requests per request needed");
+    let multiplied = story.multiplied(subject);
+    let key = multiplied.map_or("amplification", |multiplied| multiplied.key);
+    let ratio = Unit::Ratio.figure(story.figure(subject, &[key]));
+    let is_less = multiplied.is_some_and(|multiplied| multiplied.ratio < 0.995);
+    let to_the_end = if key == "amplification" { "" } else { ", to the end" };
+    let needed = format!("{ratio} requests per request needed{to_the_end}");
     let place = match story.scope {
         Scope::Whole => "a run without fault windows".to_owned(),
         Scope::Phase(phase) => format!("the {}", readable(phase)),
@@ -75,6 +91,13 @@ fn endured(subject: &Subject<'_>, story: &Story<'_>, effects: &[String]) -> Stri
     } else {
         "send"
     };
+    if is_less {
+        // Fewer requests than needed were not saved: the tasks gave up before they sent them.
+        return format!(
+            "{stack} {spent} fewer requests than {place} needed ({ratio} for each), and {}",
+            effects.join(", and ")
+        );
+    }
     format!("{stack} {spent} only {needed} in {place}, but {}", effects.join(", and "))
 }
 
@@ -112,6 +135,12 @@ fn failed(subject: &Subject<'_>, story: &Story<'_>) -> Option<(String, f64)> {
         return None;
     }
     let tense = if subject.is_replicated() { "fail" } else { "failed" };
+    if share >= ALL && offered.round() == 1.0 {
+        return Some((
+            format!("the only {} {tense}{}", task(story.cause), if tense == "fail" { "s" } else { "" }),
+            share,
+        ));
+    }
     if share >= ALL {
         return Some((format!("every one of {} {tense}", counted(offered.round(), story.cause)), share));
     }
@@ -169,6 +198,14 @@ fn not_recovered(subject: &Subject<'_>) -> Option<String> {
     }
 }
 
+/// Where the story is, as the object of a sentence.
+fn place_words(story: &Story<'_>) -> String {
+    match story.scope {
+        Scope::Whole => "run".to_owned(),
+        Scope::Phase(phase) => readable(phase),
+    }
+}
+
 fn during(story: &Story<'_>) -> String {
     match story.scope {
         Scope::Whole => String::new(),
@@ -211,7 +248,8 @@ mod tests {
 
     /// A world in which 420 requests needed became 546, and nobody lost anything.
     fn calm(result: &mut RunResult) {
-        for (key, value) in [("requests", 546.0), ("amplification", 1.3), ("failed", 0.0), ("failed_share", 0.0)] {
+        let both = [("amplification", 1.3), ("amplification_by_task", 1.3)];
+        for (key, value) in [("requests", 546.0), ("failed", 0.0), ("failed_share", 0.0)].into_iter().chain(both) {
             set(&mut result.figures, &at(key), value);
         }
         set(&mut result.figures, &LIVE_429, 0.0);
@@ -242,6 +280,7 @@ mod tests {
                 calm(result);
                 set(&mut result.figures, &at("requests"), 1_260.0);
                 set(&mut result.figures, &at("amplification"), 3.0);
+                set(&mut result.figures, &at("amplification_by_task"), 3.0);
             },
             "Three stacked retry layers turned 420 requests into 1,260; no report lost.",
         );
@@ -253,7 +292,9 @@ mod tests {
         put(&mut result.figures, &LIVE_429, statistic(0.001, 0.0, 0.005));
         put(&mut result.figures, &at("failed"), statistic(0.7, 0.0, 2.0));
         put(&mut result.figures, &at("requests"), statistic(725.0, 690.0, 760.0));
-        put(&mut result.figures, &at("amplification"), statistic(1.73, 1.6, 1.8));
+        for key in ["amplification", "amplification_by_task"] {
+            put(&mut result.figures, &at(key), statistic(1.73, 1.6, 1.8));
+        }
         assert_eq!(
             finding(&Subject::new(&scenario, &result)),
             "Three stacked retry layers turn 420 requests into 725 [690, 760]; 0.7 [0, 2] of 140 reports lost."
@@ -282,6 +323,60 @@ mod tests {
             |_, result| set(&mut result.figures, &["recovery", "total_s"], f64::NAN),
             "Three stacked retry layers turned 420 requests into 3,920; the recovery burst gave 23 % of live turns a \
              429, and it had not recovered when the run ended.",
+        );
+    }
+
+    #[test]
+    fn requests_that_come_after_the_window_are_not_forgotten() {
+        check(
+            |_, result| {
+                calm(result);
+                set(&mut result.figures, &at("amplification"), 0.9);
+                set(&mut result.figures, &at("requests"), 378.0);
+                set(&mut result.figures, &at("amplification_by_task"), 4.0);
+            },
+            "Three stacked retry layers turned 420 requests of the overload into 1,680 by the time its reports were \
+             done; no report lost.",
+        );
+    }
+
+    #[test]
+    fn less_than_was_needed_is_no_praise() {
+        check(
+            |_, result| {
+                calm(result);
+                set(&mut result.figures, &at("amplification"), 0.6);
+                set(&mut result.figures, &at("amplification_by_task"), 0.62);
+                set(&mut result.figures, &at("failed"), 70.0);
+            },
+            "Three stacked retry layers sent fewer requests than the overload needed (0.60 for each), and 70 of 140 \
+             reports failed.",
+        );
+    }
+
+    #[test]
+    fn a_single_task_is_not_every_one_of_one() {
+        check(
+            |_, result| {
+                set(&mut result.figures, &at("failed"), 1.0);
+                set(&mut result.figures, &at("offered"), 1.0);
+                set(&mut result.figures, &at("steps_offered"), 1.0);
+                set(&mut result.figures, &at("requests"), 3.0);
+            },
+            "Three stacked retry layers turned 1 request into 3; the only report failed.",
+        );
+    }
+
+    #[test]
+    fn a_layer_of_one_attempt_retries_nothing() {
+        check(
+            |scenario, result| {
+                calm(result);
+                let mut once = fixture::layer(1);
+                once.name = "sdk".into();
+                scenario.clients[0] = crate::policy::Client::new("batch".into(), false, vec![once]).unwrap();
+            },
+            "A client without retries rode out the overload: 1.30 requests per request needed, no report lost.",
         );
     }
 

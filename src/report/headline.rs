@@ -6,7 +6,7 @@ use crate::metrics::Tree;
 
 use super::quantity::{TimeUnit, Unit};
 use super::story::{Scope, Story, Subject};
-use super::words::{readable, task, tasks};
+use super::words::{readable, requests, task, tasks};
 
 /// One headline number.
 #[derive(Clone, Debug)]
@@ -50,10 +50,12 @@ pub fn headlines<'a>(subject: &Subject<'a>, story: &Story<'a>) -> Vec<Headline<'
         first: subject.first_value(&path),
         tint,
     };
+    let counted = story.multiplied(subject);
+    let to_the_end = counted.is_some_and(|counted| counted.to_the_end);
     let mut out = vec![line(
-        format!("amplification, {place}"),
-        multiplied(subject, story),
-        story.scope.path(cause, &["amplification"]),
+        if to_the_end { "amplification, to the end".to_owned() } else { format!("amplification, {place}") },
+        multiplied(subject, story, to_the_end),
+        story.scope.path(cause, &[counted.map_or("amplification", |counted| counted.key)]),
         Unit::Ratio,
         Tint::Plain,
     )];
@@ -89,7 +91,7 @@ pub fn headlines<'a>(subject: &Subject<'a>, story: &Story<'a>) -> Vec<Headline<'
     if let Some((fault, _)) = subject.windows().last() {
         let unit = TimeUnit::of(subject.figure(&["recovery", "total_s"]).and_then(Figure::center).unwrap_or(0.0));
         out.push(line(
-            "recovery".to_owned(),
+            if subject.fixes_recovery() { "recovery, measured" } else { "recovery" }.to_owned(),
             format!("after the {}", readable(fault)),
             vec!["recovery", "total_s"],
             Unit::Time(unit),
@@ -125,10 +127,14 @@ fn delivered(subject: &Subject<'_>, story: &Story<'_>, place: &str) -> String {
     format!("{}, {}, {place}", fate("delivered"), fate("unfinished"))
 }
 
-fn multiplied(subject: &Subject<'_>, story: &Story<'_>) -> String {
+fn multiplied(subject: &Subject<'_>, story: &Story<'_>, to_the_end: bool) -> String {
+    if to_the_end {
+        let inside = Unit::Ratio.brief(story.figure(subject, &["amplification"]));
+        return format!("of the tasks of the {}; in it × {inside}", place(story.scope));
+    }
     let needed = Unit::Count.brief(story.figure(subject, &["steps_offered"]));
     let sent = Unit::Count.brief(story.figure(subject, &["requests"]));
-    format!("{needed} requests needed, {sent} sent")
+    format!("{} needed, {sent} sent", requests(&needed))
 }
 
 /// The share that the latency leaves out stands beside it.

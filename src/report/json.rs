@@ -126,7 +126,7 @@ fn series(subject: &Subject<'_>) -> Value {
         .limits
         .iter()
         .zip(&timeline.limits)
-        .map(|(limit, shares)| (limit.name.clone(), json!({ "lowest_share": lowest(timeline, shares) })))
+        .map(|(limit, curve)| (limit.name.clone(), json!({ "lowest_share": lowest(timeline, &curve.lowest) })))
         .collect();
     json!({
         "bin_s": real(timeline.wide.as_secs_f64()),

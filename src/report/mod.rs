@@ -11,6 +11,7 @@ mod explain_tree;
 pub mod finding;
 #[cfg(test)]
 pub(crate) mod fixture;
+pub mod guards;
 pub mod headline;
 pub mod html;
 pub mod json;

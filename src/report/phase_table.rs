@@ -35,7 +35,9 @@ pub struct Row {
 
 /// The table by phase of a run; no columns where the figures have no phases.
 pub fn phase_table(subject: &Subject<'_>) -> PhaseTable {
-    let phases = subject.phases();
+    let mut phases = subject.phases();
+    // A recovery that was over at once, or an end of the run right after it, has nothing to be counted in.
+    phases.retain(|phase| subject.phase_span(phase).is_none_or(|(from, to)| to > from));
     let columns = phases.iter().map(|phase| (readable(phase), span(subject, phase))).collect();
     let rows = subject.scenario.traffic.iter().flat_map(|class| rows(subject, &phases, class)).collect();
     PhaseTable { columns, rows }
@@ -128,6 +130,16 @@ fn span(subject: &Subject<'_>, phase: &str) -> String {
 mod tests {
     use super::*;
     use crate::report::fixture;
+
+    #[test]
+    fn a_phase_without_length_has_no_column() {
+        let (scenario, mut result) = (fixture::scenario(), fixture::single());
+        fixture::set(&mut result.figures, &["phases", "recovery", "to_s"], 1_920.0);
+        let table = phase_table(&Subject::new(&scenario, &result));
+        let names: Vec<&str> = table.columns.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["before", "overload", "after"]);
+        assert!(table.rows.iter().all(|row| row.cells.len() == 3));
+    }
 
     #[test]
     fn live_turns_that_met_a_429_stand_with_their_share() {

@@ -19,16 +19,27 @@ use crate::units::SimTime;
 pub struct RequestLog<'a, W> {
     scenario: &'a Scenario,
     to: W,
-    /// For each task in flight, when its last request ended.
-    ended: BTreeMap<(u16, u32), SimTime>,
+    /// For each task in flight, its last request.
+    last: BTreeMap<(u16, u32), Last>,
     lines: u64,
     failed: Option<io::Error>,
+}
+
+/// The last request of a task.
+#[derive(Clone, Copy)]
+struct Last {
+    /// When it ended.
+    ended: SimTime,
+    /// The run and the call that it belonged to.
+    call: (u64, u64),
+    /// Which request of the call it was, from 1.
+    place: u64,
 }
 
 impl<'a, W: Write> RequestLog<'a, W> {
     /// A log of a run of this scenario.
     pub const fn new(scenario: &'a Scenario, to: W) -> Self {
-        RequestLog { scenario, to, ended: BTreeMap::new(), lines: 0, failed: None }
+        RequestLog { scenario, to, last: BTreeMap::new(), lines: 0, failed: None }
     }
 
     /// How many lines were written, or why not all were.
@@ -58,13 +69,17 @@ impl<W: Write> Observer for RequestLog<'_, W> {
         match fact {
             Fact::TaskArrived { .. } => true,
             Fact::TaskEnded { class, task, .. } => {
-                self.ended.remove(&(*class, *task));
+                self.last.remove(&(*class, *task));
                 true
             }
-            Fact::RequestEnded { class, task, at, sent, .. } => {
-                let before = self.ended.insert((*class, *task), *at);
-                let waited = before.map_or(0.0, |before| (*sent - before).as_secs_f64());
-                let line = self.line(fact, waited);
+            Fact::RequestEnded { class, task, at, sent, run, call, .. } => {
+                let call = (u64::from(*run), u64::from(*call));
+                let before = self.last.get(&(*class, *task)).copied();
+                let waited = before.map_or(0.0, |before| (*sent - before.ended).as_secs_f64());
+                let place = before.filter(|before| before.call == call).map_or(1, |before| before.place + 1);
+                self.last.insert((*class, *task), Last { ended: *at, call, place });
+                let attempt = self.innermost_alone(*class).then_some(place);
+                let line = self.line(fact, waited, attempt);
                 self.write(&line)
             }
         }
@@ -72,7 +87,14 @@ impl<W: Write> Observer for RequestLog<'_, W> {
 }
 
 impl<W> RequestLog<'_, W> {
-    fn line(&self, fact: &Fact, waited: f64) -> Value {
+    /// Whether one layer alone repeats requests within a call, so that its attempts are the call's requests.
+    fn innermost_alone(&self, class: u16) -> bool {
+        let client = self.scenario.client_of(&self.scenario.traffic[class as usize]);
+        let layers = client.client_elements().iter().filter(|element| element.role.policy().is_some());
+        layers.count() == 1
+    }
+
+    fn line(&self, fact: &Fact, waited: f64, attempt: Option<u64>) -> Value {
         let Fact::RequestEnded {
             class,
             task,
@@ -93,7 +115,7 @@ impl<W> RequestLog<'_, W> {
         let traffic = &self.scenario.traffic[*class as usize];
         let step_settings = &traffic.steps[*step as usize];
         let delivered = answer.is_delivered();
-        json!({
+        let mut line = json!({
             "time_s": sent.as_secs_f64(),
             "duration_s": (*at - *sent).as_secs_f64(),
             "class": traffic.name,
@@ -101,7 +123,7 @@ impl<W> RequestLog<'_, W> {
             "run": run,
             "step": step_settings.name,
             "call": call,
-            "attempt": ordinal,
+            "ordinal": ordinal,
             "request_id": format!("{}-{task}-{}-{ordinal}", traffic.name, step_settings.name),
             "model": step_settings.model,
             "max_tokens": step_settings.max_tokens,
@@ -115,7 +137,11 @@ impl<W> RequestLog<'_, W> {
             "input_tokens_estimate": input_tokens,
             "input_tokens": delivered.then_some(input_tokens),
             "output_tokens": delivered.then_some(output_tokens),
-        })
+        });
+        if let Some(attempt) = attempt {
+            line["attempt"] = attempt.into();
+        }
+        line
     }
 
     fn answered_by(&self, by: AnsweredBy, answer: &Answer) -> Value {
@@ -157,5 +183,41 @@ fn error_type(answer: &Answer) -> Option<&'static str> {
         (Outcome::Refused, 400..=499) => Some("invalid_request_error"),
         (Outcome::Refused, _) => Some("api_error"),
         (outcome, _) => Some(outcome.word()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::fixture::incident;
+    use crate::random::Seed;
+    use crate::sim::simulate_observed;
+
+    fn lines(fixes: bool, class: &str) -> Vec<Value> {
+        let mut scenario = incident(fixes);
+        scenario.horizon = SimTime::from_secs_f64(1_200.0);
+        let mut text = Vec::new();
+        let mut log = RequestLog::new(&scenario, &mut text);
+        simulate_observed(&scenario, Seed(1), &mut log);
+        log.finish().unwrap();
+        let all = String::from_utf8(text).unwrap();
+        let all = all.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        all.filter(|line| line["class"] == class).collect()
+    }
+
+    #[test]
+    fn an_attempt_is_the_innermost_layers_and_an_ordinal_the_tasks() {
+        // By hand: an SDK of 3 attempts inside a decorator: attempts begin again with each call, ordinals go on.
+        let lines = lines(false, "report");
+        assert!(lines.iter().all(|line| (1..=3).contains(&line["attempt"].as_u64().unwrap())));
+        let task = &lines.iter().find(|line| line["ordinal"] == 5).unwrap()["task"];
+        let of_task: Vec<&Value> = lines.iter().filter(|line| &line["task"] == task).collect();
+        let ordinals: Vec<u64> = of_task.iter().filter_map(|line| line["ordinal"].as_u64()).collect();
+        assert_eq!(ordinals, (1..=ordinals.len() as u64).collect::<Vec<u64>>());
+        for pair in of_task.windows(2) {
+            let same_call = pair[0]["call"] == pair[1]["call"] && pair[0]["run"] == pair[1]["run"];
+            let expected = if same_call { pair[0]["attempt"].as_u64().unwrap() + 1 } else { 1 };
+            assert_eq!(pair[1]["attempt"], expected);
+        }
     }
 }

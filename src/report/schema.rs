@@ -101,7 +101,7 @@ fn definitions() -> Value {
                 "classes": named("$class", "The same keys as in `classes`, for this phase."),
             },
         },
-        "$limit": leaves(&["admitted", "refused", "lowest_share", "below_tenth_s"], "Numbers of one limit."),
+        "$limit": leaves(&["admitted", "refused", "impossible", "lowest_share", "below_tenth_s"], "Numbers of one limit."),
         "$guard": leaves(&["trips", "refused", "waits", "waited_s"], "Numbers of one guard."),
         "$layer": leaves(&["entered", "retries", "exhausted", "gave_up", "refused", "waited_s"],
             "Numbers of one element of a client."),

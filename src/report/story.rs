@@ -2,6 +2,7 @@
 //! are follows from the figures; every report reads them from here, so that sentence, table and page tell one story.
 
 use crate::experiment::{Figure, RunResult};
+use crate::explain::ladder::attempts_bound;
 use crate::metrics::Tree;
 use crate::policy::stack::Element;
 use crate::provider::Window;
@@ -91,6 +92,11 @@ impl<'a> Subject<'a> {
         self.scenario.fault_windows()
     }
 
+    /// Whether the file itself says when the phase `recovery` is: it is then not the time until things were back.
+    pub fn fixes_recovery(&self) -> bool {
+        self.scenario.phases.iter().any(|phase| phase.name == "recovery")
+    }
+
     /// Whether the figures are statistics over replicates.
     pub const fn is_replicated(&self) -> bool {
         self.result.replicates.is_some()
@@ -143,12 +149,38 @@ impl<'a> Story<'a> {
         self.figure(subject, keys)?.center()
     }
 
+    /// What the retries made of each request needed. Where jobs outlive the window, most of what they send comes after
+    /// it, and only following them to their end says what they cost.
+    pub fn multiplied(&self, subject: &Subject<'a>) -> Option<Multiplied> {
+        let inside = self.value(subject, &["amplification"])?;
+        let followed = self.value(subject, &["amplification_by_task"]).filter(|ratio| *ratio > OUTLIVED * inside);
+        Some(match followed.filter(|_| self.scope != Scope::Whole) {
+            Some(ratio) => Multiplied { ratio, to_the_end: true, key: "amplification_by_task" },
+            None => Multiplied { ratio: inside, to_the_end: false, key: "amplification" },
+        })
+    }
+
     /// The layers of its client that can try again, innermost first; one with a single attempt multiplies nothing.
     pub fn retry_layers(&self, subject: &Subject<'a>) -> Vec<&'a str> {
         let elements = subject.scenario.client_of(self.cause).elements();
-        let tries_again = |element: &&Element| element.role.policy().is_some_and(|p| p.max_attempts != Some(1));
+        let tries_again = |element: &&Element| element.role.policy().is_some_and(|p| attempts_bound(p) != Some(1));
         elements.iter().filter(tries_again).map(|element| element.name.as_str()).collect()
     }
+}
+
+/// How much larger the amplification of tasks followed to their end must be than that of their window before they are
+/// said to outlive it: the two differ a little wherever calls straddle its edges.
+const OUTLIVED: f64 = 1.2;
+
+/// What retries made of each request needed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Multiplied {
+    /// Requests for each request needed.
+    pub ratio: f64,
+    /// Whether tasks are followed to their end, past the window.
+    pub to_the_end: bool,
+    /// The name of the figure.
+    pub key: &'static str,
 }
 
 /// The phases of the fault windows, where the figures have them; else the whole run.

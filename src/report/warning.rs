@@ -5,7 +5,7 @@ use crate::experiment::Figure;
 
 use super::quantity::Unit;
 use super::story::{Scope, Story, Subject};
-use super::words::{capitalised, counted, readable, tasks};
+use super::words::{capitalised, counted, readable, requests, tasks};
 
 /// Unfinished tasks below this share are the ordinary edge of a run: the last arrivals have had no time.
 const UNFINISHED: f64 = 0.01;
@@ -28,6 +28,7 @@ pub fn warnings(subject: &Subject<'_>) -> Vec<Warning> {
     out.extend(not_recovered(subject));
     out.extend(unfinished(subject));
     out.extend(survivors(subject));
+    out.extend(impossible(subject));
     out
 }
 
@@ -98,6 +99,28 @@ fn survivors(subject: &Subject<'_>) -> Option<Warning> {
     })
 }
 
+/// Requests that a limit can never admit are refused until their task gives up.
+fn impossible(subject: &Subject<'_>) -> Vec<Warning> {
+    let limits = subject.scenario.provider.limits.iter();
+    let warn = |limit: &crate::provider::Limit| {
+        let figure = subject.figure(&["limits", &limit.name, "impossible"]);
+        let n = figure.and_then(Figure::center).filter(|n| *n > 0.0)?;
+        let number = requests(&Unit::Count.brief(figure));
+        let (was, it) = if n == 1.0 { ("was", "it") } else { ("were", "them") };
+        let mean = if subject.is_replicated() { " on average" } else { "" };
+        Some(Warning {
+            text: format!("{number}{mean} {was} larger than `{}` can ever admit: no wait lets {it} pass", limit.name),
+            hint: format!(
+                "the limit holds {} {} when full; send smaller requests, or raise `provider.limits.{}.capacity`",
+                Unit::Count.bare(limit.bucket.capacity_tokens()),
+                limit.counts.word().replace('_', " "),
+                limit.name
+            ),
+        })
+    };
+    limits.filter_map(warn).collect()
+}
+
 /// A warning as the terminal writes it.
 impl std::fmt::Display for Warning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -132,6 +155,19 @@ mod tests {
         let seen = warnings(&Subject::new(&scenario, &result));
         assert_eq!(seen[0].text, "the run ended before it had recovered");
         assert!(seen[0].hint.contains("`horizon` (now 2h)"), "{}", seen[0].hint);
+    }
+
+    #[test]
+    fn requests_that_no_limit_can_admit_are_warned_about() {
+        let (scenario, mut result) = (fixture::scenario(), fixture::single());
+        fixture::set(&mut result.figures, &["limits", "itpm", "impossible"], 12.0);
+        let seen = warnings(&Subject::new(&scenario, &result));
+        assert_eq!(seen[1].text, "12 requests were larger than `itpm` can ever admit: no wait lets them pass");
+        assert_eq!(
+            seen[1].hint,
+            "the limit holds 700,000 input tokens when full; send smaller requests, or raise \
+             `provider.limits.itpm.capacity`"
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! - `theory`: queueing theory and closed forms; the interval over replicates covers the formula.
 //! - `field_cases`: situations from public reports with the answer worked out by hand.
 //! - `storms`: the incident comes out as reported, and each remedy does what it should.
+//! - `remedies`: no hint of `explain` makes worse what it is a remedy for.
 //! - `conformance`: every measured case of every client library.
 //! - `header_grammar`: what real clients make of the same header, as measured.
 //! - `provider_answers`: every way in which a provider fails, and who repeats it.
@@ -36,6 +37,7 @@ mod queue;
 mod readme;
 #[cfg(feature = "cli")]
 mod reference;
+mod remedies;
 mod scenario_errors;
 mod scenario_robustness;
 mod scenario_vocabulary;

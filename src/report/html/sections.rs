@@ -203,6 +203,16 @@ fn meaning(key: &str) -> &'static str {
     }
 }
 
+/// What breakers and pacers did; nothing where none acted.
+pub(super) fn guards(subject: &Subject<'_>) -> String {
+    let did = crate::report::guards::guards(subject);
+    if did.is_empty() {
+        return String::new();
+    }
+    let lines: Vec<String> = did.iter().map(|text| format!("<li>{}.</li>\n", escaped(&capitalised(text)))).collect();
+    format!("<section>\n<h2>What the guards did</h2>\n<ul>\n{}</ul>\n</section>\n", lines.concat())
+}
+
 /// How sure the numbers are, and how they were counted.
 pub(super) fn certainty(subject: &Subject<'_>) -> String {
     let sure = match subject.result.replicates {

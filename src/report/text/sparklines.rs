@@ -14,7 +14,7 @@ use super::page::{Page, left, painted, right, width};
 /// The widest label.
 const LABEL: usize = 24;
 /// The widest value at the end of a line.
-const VALUE: usize = 7;
+const VALUE: usize = 8;
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The span of time that is shown, in columns.
@@ -60,7 +60,9 @@ pub(super) fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
     for spark in sparks {
         let line = painted(&drawn(&spark.values, spark.top), spark.tint);
         if page.is_narrow() {
-            page.line(&format!("  {}, most {}", spark.label, spark.end.trim()));
+            let end = spark.end.trim();
+            let end = if end.starts_with('≥') { end.to_owned() } else { format!("most {end}") };
+            page.line(&format!("  {}, {end}", spark.label));
             page.line(&format!("  {line}"));
         } else {
             let end = right(&spark.end, VALUE);
@@ -72,6 +74,9 @@ pub(super) fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
     if per > 1.0 {
         let column = crate::units::SimDuration::from_secs_f64(view.column_s);
         page.line(&format!("{indent}one column is {column}"));
+    }
+    if let Some(cut) = cut(subject, &view) {
+        page.paragraph(&indent, &cut);
     }
 }
 
@@ -92,6 +97,12 @@ fn view(subject: &Subject<'_>, room: usize) -> View {
     let wides = (to.min(horizon) / wide).ceil() - from;
     let per_column = (wides / room as f64).ceil().max(1.0);
     View { from_s: from * wide, column_s: per_column * wide, columns: (wides / per_column).ceil().max(1.0) as usize }
+}
+
+/// From the end of the last window until things were measured to be back; a phase of that name may be fixed otherwise.
+fn recovery_span(subject: &Subject<'_>) -> Option<(f64, f64)> {
+    let end = subject.windows().iter().map(|(_, window)| window.to.as_secs_f64()).fold(f64::NAN, f64::max);
+    Some((end, end + recovery_s(subject)?))
 }
 
 fn recovery_s(subject: &Subject<'_>) -> Option<f64> {
@@ -124,7 +135,7 @@ fn ruler(subject: &Subject<'_>, view: &View) -> String {
             );
         }
     }
-    if let Some((from, to)) = subject.phase_span("recovery") {
+    if let Some((from, to)) = recovery_span(subject) {
         let (from, to) = (view.column(from), view.column(to));
         let fitting = ["recovery", "recov.", "rec."].into_iter().find(|word| word.len() <= to.saturating_sub(from));
         if let Some(word) = fitting {
@@ -152,7 +163,7 @@ fn axis(subject: &Subject<'_>, view: &View) -> String {
     let unit = crate::report::quantity::TimeUnit::of(length);
     let mut marks = vec![view.from_s];
     marks.extend(subject.windows().iter().flat_map(|(_, w)| [w.from.as_secs_f64(), w.to.as_secs_f64()]));
-    marks.extend(subject.phase_span("recovery").map(|(_, to)| to));
+    marks.extend(recovery_span(subject).map(|(_, to)| to));
     if subject.windows().is_empty() {
         marks.extend((1..4).map(|i| view.from_s + length * f64::from(i) / 4.0));
     }
@@ -173,6 +184,18 @@ fn axis(subject: &Subject<'_>, view: &View) -> String {
         }
     }
     format!("{}{last}", left(&line, last_at))
+}
+
+/// What of the run is not shown, where something is not.
+fn cut(subject: &Subject<'_>, view: &View) -> Option<String> {
+    let horizon = subject.scenario.horizon.as_secs_f64();
+    let end = view.from_s + view.column_s * view.columns as f64;
+    let unit = crate::report::quantity::TimeUnit::of(end - view.from_s);
+    let time = |seconds: f64| crate::report::quantity::Unit::Time(unit).full(seconds);
+    let before = (view.from_s > 0.0).then(|| format!("the first {}", time(view.from_s)));
+    let after = (horizon > end).then(|| format!("the last {}", time(horizon - end)));
+    let parts: Vec<String> = before.into_iter().chain(after).collect();
+    (!parts.is_empty()).then(|| format!("cut off: {}", parts.join(" and ")))
 }
 
 fn drawn(values: &[Option<f64>], top: f64) -> String {
@@ -228,12 +251,12 @@ fn sparks(subject: &Subject<'_>, story: &Story<'_>, view: &View) -> Vec<Spark> {
             tint: Tint::Throttled,
         });
     }
-    for (limit, shares) in subject.scenario.provider.limits.iter().zip(&timeline.limits).take(2) {
-        let shares: Vec<f64> = shares.iter().map(|share| f64::from(*share)).collect();
+    for (limit, curve) in subject.scenario.provider.limits.iter().zip(&timeline.limits).take(2) {
+        let shares: Vec<f64> = curve.lowest.iter().map(|share| (f64::from(*share) * 1e6).round() / 1e6).collect();
         let values = gathered(timeline, view, &shares, |bins| bins.iter().copied().fold(1.0, f64::min));
         out.push(Spark {
-            label: format!("limit `{}` left", limit.name),
-            end: Unit::Share.full(top(&values)),
+            label: format!("lowest `{}` left", limit.name),
+            end: format!("≥ {}", Unit::Share.full(values.iter().flatten().copied().fold(1.0, f64::min))),
             values,
             top: 1.0,
             tint: Tint::Plain,

@@ -2,10 +2,12 @@
 //! that never arrived stands under every quantile, and a quantile that it would make meaningless is not printed.
 
 use crate::experiment::Figure;
+use crate::report::guards::guards;
 use crate::report::quantity::{TimeUnit, Unit, modes_of};
 use crate::report::story::{Scope, Story, Subject};
 use crate::report::warning::SURVIVORS;
 use crate::report::words::{readable, tasks};
+use crate::traffic::TrafficClass;
 
 use super::page::{Page, left, tinted};
 
@@ -28,6 +30,9 @@ pub(super) fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
     }
     if let Some(text) = recovery(subject) {
         item.write("recovery", &text);
+    }
+    for (i, text) in guards(subject).iter().enumerate() {
+        item.write(if i == 0 { "guards" } else { "" }, text);
     }
 }
 
@@ -67,24 +72,26 @@ fn fates(subject: &Subject<'_>, story: &Story<'_>, scope: Scope<'_>, place: &str
 fn latency(subject: &Subject<'_>, story: &Story<'_>) -> Vec<String> {
     let figure = |keys: &[&str]| story.figure(subject, keys);
     let Some(max) = figure(&["latency_s", "max"]).and_then(Figure::center) else {
-        return vec!["none was delivered, so there is no latency".to_owned()];
+        let place = match story.scope {
+            Scope::Whole => "in all".to_owned(),
+            Scope::Phase(phase) => format!("in the {}", readable(phase)),
+        };
+        let who = tasks(story.cause);
+        return vec![format!("none of the {who} that arrived {place} was delivered, so they have no latency")];
     };
-    let unit = Unit::Time(TimeUnit::of(max));
+    let unit = |seconds| Unit::Time(TimeUnit::of(seconds));
     let lost = story.value(subject, &["not_delivered_share"]).unwrap_or(0.0);
     let keys: &[&str] = if lost > SURVIVORS { &["p50", "max"] } else { &["p50", "p95", "max"] };
     let quantiles: Vec<String> = keys
         .iter()
-        .enumerate()
-        .map(|(i, key)| {
+        .map(|key| {
             let value = figure(&["latency_s", key]);
-            let is_last = i + 1 == keys.len();
             let modes = value.map_or(&[][..], modes_of);
             if modes.len() > 1 {
-                return format!("{key} in {}", unit.modes(modes));
+                return format!("{key} in {}", unit(max).modes(modes));
             }
-            let text = value.and_then(Figure::center).map_or_else(|| "–".to_owned(), |v| unit.bare(v));
-            let sign = if is_last { unit.full(0.0).trim_start_matches('0').to_owned() } else { String::new() };
-            format!("{key} {text}{sign}")
+            let text = value.and_then(Figure::center).map_or_else(|| "–".to_owned(), |v| unit(v).full(v));
+            format!("{key} {text}")
         })
         .collect();
     let delivered = Unit::Count.brief(figure(&["delivered"]));
@@ -127,8 +134,10 @@ fn recovery(subject: &Subject<'_>) -> Option<String> {
     }
     let unit = Unit::Time(TimeUnit::of(total.center().unwrap_or(0.0)));
     let parts = [("queue", "queue_s"), ("live 429s", "live_429_s"), ("requests per call", "requests_per_call_s")];
+    let has_live = subject.scenario.traffic.iter().any(TrafficClass::is_live);
     let parts: Vec<String> = parts
         .iter()
+        .filter(|(_, key)| has_live || *key != "live_429_s")
         .filter_map(|(name, key)| {
             let figure = subject.figure(&["recovery", key])?;
             Some(format!("{name} {}", figure.center().map_or_else(|| "never".to_owned(), |v| unit.full(v))))
@@ -145,7 +154,12 @@ fn recovery(subject: &Subject<'_>) -> Option<String> {
         }
         Figure::One(_) | Figure::Many { .. } => format!("{} {after}{parts}", unit.figure(Some(total))),
     };
-    Some(text)
+    let fixed =
+        subject.scenario.phases.iter().find(|phase| phase.name == "recovery").map_or_else(String::new, |phase| {
+            let length = phase.window.length().as_secs_f64();
+            format!("; the phase `recovery` is the file's: {}", Unit::Time(TimeUnit::of(length)).full(length))
+        });
+    Some(format!("{text}{fixed}"))
 }
 
 #[cfg(test)]
@@ -159,9 +173,38 @@ mod tests {
         let subject = Subject::new(&scenario, &result);
         let story = Story::of(&subject).unwrap();
         let lines = latency(&subject, &story);
-        assert_eq!(lines[0], "of the 67 delivered: p50 17.3, max 18.8 min");
+        assert_eq!(lines[0], "of the 67 delivered: p50 17.3 min, max 18.8 min");
         assert_eq!(lines[1], "52 % never arrived, so no p50 or p95 over all of them exists");
         assert_eq!(lines[2], "before: p50 39 s");
+    }
+
+    #[test]
+    fn each_quantile_has_its_own_unit() {
+        let (scenario, mut result) = (fixture::scenario(), fixture::single());
+        let path = ["phases", "overload", "classes", "report", "latency_s", "p50"];
+        fixture::set(&mut result.figures, &path, 10.0);
+        let subject = Subject::new(&scenario, &result);
+        let lines = latency(&subject, &Story::of(&subject).unwrap());
+        assert_eq!(lines[0], "of the 67 delivered: p50 10 s, max 18.8 min");
+        fixture::set(&mut result.figures, &["phases", "overload", "classes", "report", "latency_s", "max"], f64::NAN);
+        let subject = Subject::new(&scenario, &result);
+        let lines = latency(&subject, &Story::of(&subject).unwrap());
+        assert_eq!(lines, ["none of the reports that arrived in the overload was delivered, so they have no latency"]);
+    }
+
+    #[test]
+    fn the_measured_recovery_is_told_from_the_phase_and_without_live_classes_of_no_live_429s() {
+        let (mut scenario, result) = (fixture::scenario(), fixture::single());
+        scenario.traffic.truncate(1);
+        let window = crate::provider::Window {
+            from: crate::units::SimTime::from_secs_f64(1_920.0),
+            to: crate::units::SimTime::from_secs_f64(2_280.0),
+        };
+        scenario.phases = vec![crate::scenario::NamedPhase { name: "recovery".into(), window }];
+        assert_eq!(
+            recovery(&Subject::new(&scenario, &result)).unwrap(),
+            "7 min after the overload (queue 6 min, requests per call 5 min); the phase `recovery` is the file's: 6 min"
+        );
     }
 
     #[test]
@@ -171,6 +214,6 @@ mod tests {
         fixture::set(&mut result.figures, &path, 0.04);
         let subject = Subject::new(&scenario, &result);
         let lines = latency(&subject, &Story::of(&subject).unwrap());
-        assert_eq!(lines[..2], ["of the 67 delivered: p50 17.3, p95 18.7, max 18.8 min", "4 % never arrived"]);
+        assert_eq!(lines[..2], ["of the 67 delivered: p50 17.3 min, p95 18.7 min, max 18.8 min", "4 % never arrived"]);
     }
 }

@@ -1,0 +1,76 @@
+//! A breaker or a pacer that did something changed the run as much as a retry did. What each one did stands in every
+//! report; one that never acted is not mentioned.
+
+use crate::policy::Mechanism;
+
+use super::quantity::{TimeUnit, Unit};
+use super::story::Subject;
+
+/// A sentence for each guard that acted, without a full stop.
+pub fn guards(subject: &Subject<'_>) -> Vec<String> {
+    subject
+        .scenario
+        .guards
+        .iter()
+        .filter_map(|guard| {
+            let figure = |key| subject.figure(&["guards", &guard.name, key]);
+            let number = |key| figure(key).and_then(crate::experiment::Figure::center).filter(|n| *n > 0.0);
+            let counted = |key, one: &str, many: &str| {
+                number(key).map(|n| format!("{} {}", Unit::Count.brief(figure(key)), if n == 1.0 { one } else { many }))
+            };
+            let mut did = Vec::new();
+            did.extend(counted("trips", "time", "times").map(|times| format!("opened {times}")));
+            did.extend(counted("refused", "call", "calls").map(|calls| format!("refused {calls}")));
+            if let (Some(waits), Some(n), Some(waited)) =
+                (counted("waits", "wait", "waits"), number("waits"), number("waited_s"))
+            {
+                let full = |seconds: f64| Unit::Time(TimeUnit::of(seconds)).full(seconds);
+                did.push(format!("caused {waits} of {} on average, {} in all", full(waited / n), full(waited)));
+            }
+            let kind = match guard.mechanism {
+                Mechanism::Breaker(_) => "breaker",
+                Mechanism::Pacer(_) => "pacer",
+            };
+            let mean = if subject.is_replicated() { ", means over the runs" } else { "" };
+            (!did.is_empty()).then(|| format!("{} {}{mean}", named(kind, &guard.name), did.join(", ")))
+        })
+        .collect()
+}
+
+/// "breaker `main`"; a guard that is called after its kind says it once.
+fn named(kind: &str, name: &str) -> String {
+    if name == kind { format!("`{name}`") } else { format!("{kind} `{name}`") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Figure;
+    use crate::explain::fixture::incident;
+    use crate::metrics::{Number, Tree};
+    use crate::report::fixture;
+
+    #[test]
+    fn what_guards_did_is_said_and_idle_ones_are_not_mentioned() {
+        let (scenario, mut result) = (incident(true), fixture::single());
+        let number = |value| Tree::Leaf(Figure::One(Number::real(value)));
+        let table = |all: [(&str, f64); 4]| {
+            Tree::Table(all.into_iter().map(|(name, value)| (name.to_owned(), number(value))).collect())
+        };
+        let breaker = table([("trips", 12.0), ("refused", 1.0), ("waits", 0.0), ("waited_s", 0.0)]);
+        let pacer = table([("trips", 0.0), ("refused", 0.0), ("waits", 90.0), ("waited_s", 180.0)]);
+        result.figures = Tree::Table(vec![(
+            "guards".to_owned(),
+            Tree::Table(vec![("share".to_owned(), pacer), ("breaker".to_owned(), breaker)]),
+        )]);
+        assert_eq!(
+            guards(&Subject::new(&scenario, &result)),
+            [
+                "pacer `share` caused 90 waits of 2 s on average, 3 min in all",
+                "`breaker` opened 12 times, refused 1 call",
+            ]
+        );
+        result.figures = Tree::Table(Vec::new());
+        assert_eq!(guards(&Subject::new(&scenario, &result)), Vec::<String>::new());
+    }
+}
