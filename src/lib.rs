@@ -16,8 +16,8 @@
 //! A module uses only modules to its left:
 //!
 //! ```text
-//! units < random < stats < policy < document < preset < provider < traffic < scenario < observe < metrics < sim < probe
-//!       < explain < experiment < report < plot < cli < main
+//! units < random < stats < policy < document < preset < provider < traffic < scenario < observe < metrics < sim
+//!       < probe < explain < experiment < report < plot < cli < main
 //! ```
 //!
 //! # Invariants

@@ -126,7 +126,9 @@ impl HeaderRule {
         let unit = self.header.unit_s();
         match said {
             Said::Whole(0.0) | Said::Fraction(0.0) | Said::Exponent(0.0) | Said::Duration(0.0) => (self.zero, 0.0),
-            Said::Whole(n) | Said::Fraction(n) | Said::Exponent(n) if n < 0.0 => (self.negative, 0.0),
+            Said::Whole(n) | Said::Fraction(n) | Said::Exponent(n) | Said::Duration(n) if n < 0.0 => {
+                (self.negative, 0.0)
+            }
             Said::Whole(n) => (Take::Use, n * unit),
             Said::Fraction(n) => (self.fraction, n * unit),
             Said::Exponent(n) => (self.exponent, n * unit),
