@@ -2,6 +2,9 @@
 //! reads its list of waits from the end. A preset is a table of such words: the library's word, the general key that
 //! it stands for, how the value maps, and what the library does where nobody says anything.
 //!
+//! Words and keys need not match one to one. Several words may make one key (the four words about waits of stamina are
+//! one `backoff`), and one word may decide several keys (the `stop` of tenacity is attempts, time and how they combine).
+//!
 //! A family is data, one file each: to add one, write its file, list it in [`FAMILIES`], and the tests below check it.
 //! Its defaults are general keys in scenario syntax, one text per version, measured on the release that is named.
 
