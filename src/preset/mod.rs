@@ -2,17 +2,32 @@
 //! reads its list of waits from the end. A preset is a table of such words: the library's word, the general key that
 //! it stands for, how the value maps, and what the library does where nobody says anything.
 //!
+//! Words and keys need not match one to one. Several words may make one key (the four words about waits of stamina are
+//! one `backoff`), and one word may decide several keys (the `stop` of tenacity is attempts, time and how they combine).
+//!
 //! A family is data, one file each: to add one, write its file, list it in [`FAMILIES`], and the tests below check it.
 //! Its defaults are general keys in scenario syntax, one text per version, measured on the release that is named.
 
 mod anthropic_python;
+mod arq;
+mod backoff_python;
+mod celery;
+mod dramatiq;
+mod google_api_core;
+mod google_genai;
+mod huey;
+mod litellm;
 mod openai_python;
+mod opnieuw;
 mod rq;
 mod stainless;
+mod stamina;
 mod tenacity;
 
 use crate::document::{Fault, Faults, Field, Node, Place, Table, Value, near, parse, patch};
 use crate::policy::Kind;
+use crate::units::SimDuration;
+use std::cell::RefCell;
 
 /// A client library.
 #[derive(Debug)]
@@ -53,17 +68,55 @@ pub struct Word {
     translate: fn(&Spoken<'_>) -> Option<Value>,
 }
 
-/// A word as the file uses it.
+/// A word as the file uses it. Words that stand for the same general key are one statement: the first of them in the
+/// family's table is translated, and asks for the others.
 #[derive(Debug)]
 struct Spoken<'a> {
     /// Its value.
     field: Field<'a>,
     /// The element's table, for words whose meaning depends on another one.
     element: &'a Table,
+    /// The version that is spoken to.
+    version: &'static Version,
+    /// Further general keys that the word sets.
+    also: RefCell<Vec<(&'static str, Value)>>,
+}
+
+impl<'a> Spoken<'a> {
+    /// Another word of the element, where it is said.
+    fn word(&self, word: &str) -> Option<Field<'a>> {
+        let entry = self.element.get(word)?;
+        Some(Field::new(entry.key, &entry.node, self.field.faults()))
+    }
+
+    /// Another word converted: `default` where it is not said, `None` where it is wrong.
+    fn or<T>(&self, word: &str, default: T, convert: impl FnOnce(&Field<'a>) -> Option<T>) -> Option<T> {
+        self.word(word).map_or(Some(default), |field| convert(&field))
+    }
+
+    /// Sets a further general key.
+    fn also(&self, key: &'static str, value: Value) {
+        self.also.borrow_mut().push((key, value));
+    }
 }
 
 /// Every family, in the order of the documentation.
-pub const FAMILIES: [&Family; 4] = [&anthropic_python::FAMILY, &openai_python::FAMILY, &tenacity::FAMILY, &rq::FAMILY];
+pub const FAMILIES: [&Family; 14] = [
+    &anthropic_python::FAMILY,
+    &openai_python::FAMILY,
+    &litellm::FAMILY,
+    &google_api_core::FAMILY,
+    &google_genai::FAMILY,
+    &tenacity::FAMILY,
+    &stamina::FAMILY,
+    &backoff_python::FAMILY,
+    &opnieuw::FAMILY,
+    &rq::FAMILY,
+    &celery::FAMILY,
+    &huey::FAMILY,
+    &dramatiq::FAMILY,
+    &arq::FAMILY,
+];
 
 /// A version of a family.
 #[derive(Clone, Copy, Debug)]
@@ -118,19 +171,27 @@ impl Preset {
     /// default. Translated values keep the source of the word; defaults are marked as the preset's and stand at
     /// `place`.
     pub fn expand(&self, element: &mut Table, place: Place, faults: &Faults) {
-        let spoken = element.clone();
+        let said = element.clone();
         for word in self.family.words {
-            if let Some(entry) = element.remove(word.word) {
-                let field = Field::new(entry.key, &entry.node, faults);
-                let translated = (word.translate)(&Spoken { field, element: &spoken });
-                if element.contains(word.stands_for) && word.word != word.stands_for {
-                    let message = format!("says `{}` in the words of `{}` too", word.stands_for, self.family.word);
+            element.remove(word.word);
+        }
+        let general = element.clone();
+        let mut done: Vec<&str> = Vec::new();
+        for word in self.family.words {
+            let Some(entry) = said.get(word.word).filter(|_| !done.contains(&word.stands_for)) else { continue };
+            done.push(word.stands_for);
+            let field = Field::new(entry.key, &entry.node, faults);
+            let spoken = Spoken { field, element: &said, version: self.version, also: RefCell::default() };
+            let main = (word.translate)(&spoken).map(|value| (word.stands_for, value));
+            for (key, value) in main.into_iter().chain(spoken.also.into_inner()) {
+                if general.contains(key) {
+                    let message = format!("says `{key}` in the words of `{}` too", self.family.word);
                     faults.add(Fault::new(entry.key, message).hint("keep one of them"));
-                } else if let Some(value) = translated {
-                    let mut node = Node::written(value, entry.node.place);
-                    node.stamp(entry.node.place, entry.node.preset);
-                    element.insert(word.stands_for, entry.key, node);
+                    continue;
                 }
+                let mut node = Node::written(value, entry.node.place);
+                node.stamp(entry.node.place, entry.node.preset);
+                element.insert(key, entry.key, node);
             }
         }
         for (key, entry) in parse::own(self.version.defaults).in_order() {
@@ -165,8 +226,20 @@ fn as_it_is(spoken: &Spoken<'_>) -> Option<Value> {
 
 /// Retries after the first try: one attempt more than that.
 fn retries_to_attempts(spoken: &Spoken<'_>) -> Option<Value> {
-    let retries = spoken.field.whole(0..=999_999)?;
-    Some(Value::Integer(i64::try_from(retries).ok()? + 1))
+    one_more(&spoken.field)
+}
+
+/// One more than this number of retries.
+fn one_more(retries: &Field<'_>) -> Option<Value> {
+    Some(Value::Integer(i64::try_from(retries.whole(0..=999_999)?).ok()? + 1))
+}
+
+/// A number of attempts, without end for `"none"`.
+fn attempts_or_none(attempts: &Field<'_>) -> Option<Value> {
+    if attempts.is_none() {
+        return Some(text("unlimited"));
+    }
+    Some(Value::Integer(i64::try_from(attempts.whole(1..=1_000_000)?).ok()?))
 }
 
 /// A table of one key.
@@ -184,14 +257,71 @@ fn table<const N: usize>(keys: [(&str, Value); N]) -> Value {
 }
 
 /// A list of durations.
-fn durations(waits: impl IntoIterator<Item = crate::units::SimDuration>) -> Value {
-    let node = |wait: crate::units::SimDuration| Node::written(Value::String(wait.to_string()), Place::TOP);
-    Value::Array(waits.into_iter().map(node).collect())
+fn durations(waits: impl IntoIterator<Item = SimDuration>) -> Value {
+    list(waits.into_iter().map(duration))
+}
+
+/// A list of these values.
+fn list(values: impl IntoIterator<Item = Value>) -> Value {
+    Value::Array(values.into_iter().map(|value| Node::written(value, Place::TOP)).collect())
+}
+
+/// A duration as a value, at most the longest that a file can say.
+fn duration(time: SimDuration) -> Value {
+    Value::String(time.min(crate::units::parse::LONGEST).to_string())
+}
+
+/// A word.
+fn text(word: &str) -> Value {
+    Value::String(word.to_owned())
+}
+
+/// Retries after the first try, without end for `"none"`.
+fn retries_or_none(retries: &Field<'_>) -> Option<Value> {
+    if retries.is_none() { Some(text("unlimited")) } else { one_more(retries) }
+}
+
+/// A limit on time, none for `"none"`: the general keys say it alike.
+fn time_limit(field: &Field<'_>) -> Option<Value> {
+    if field.is_none() { Some(text("none")) } else { field.positive_duration().map(duration) }
+}
+
+/// An exponential backoff.
+fn exponential(initial: SimDuration, factor: f64, cap: Option<SimDuration>) -> Value {
+    let (initial, factor) = (duration(initial), Value::Float(factor));
+    let ladder = match cap {
+        Some(cap) => table([("initial", initial), ("factor", factor), ("cap", duration(cap))]),
+        None => table([("initial", initial), ("factor", factor)]),
+    };
+    form("exponential", ladder)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The general keys that these words of a family become, or what is wrong with them.
+    pub(super) fn expanded(family: &str, words: &str) -> Result<String, Vec<String>> {
+        const FIRST: [&str; 8] = [
+            "max_attempts",
+            "retry_on",
+            "total_budget",
+            "budget_check",
+            "stops_at",
+            "backoff",
+            "jitter",
+            "longest_wait",
+        ];
+        let (mut element, faults) = (parse::own(words), Faults::default());
+        Preset::find(family).unwrap().expand(&mut element, Place::TOP, &faults);
+        if !faults.is_empty() {
+            return Err(faults.into_sorted().0.into_iter().map(|fault| fault.message).collect());
+        }
+        let mut keys = element.in_order();
+        keys.sort_by_key(|(key, _)| FIRST.iter().position(|first| first == key).unwrap_or(FIRST.len()));
+        let keys: Vec<String> = keys.into_iter().map(|(key, entry)| format!("{key} = {}", entry.node.value)).collect();
+        Ok(keys.join(", "))
+    }
 
     #[test]
     fn every_family_has_sound_data() {

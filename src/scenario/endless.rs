@@ -125,7 +125,9 @@ fn late(backoff: &Backoff) -> SimDuration {
         }
         Backoff::List(waits) => waits.last().copied().unwrap_or_default(),
         Backoff::Uniform { high, .. } => *high,
+        Backoff::Chain(parts) => parts.last().map(late).unwrap_or_default(),
         Backoff::Sum(parts) => parts.iter().map(late).sum(),
+        Backoff::Jittered { of, jitter, longest } => jitter.range(SimDuration::ZERO, late(of)).1.min(*longest),
         Backoff::AtLeast(floor, backoff) => late(backoff).max(*floor),
         Backoff::FirstAtOnce(backoff) => late(backoff),
     }

@@ -204,6 +204,13 @@ fn unlimited(rest: &str) -> String {
 }
 
 #[test]
+fn none_switches_off_the_limits_in_time_of_a_preset() {
+    let stamina = policy("preset = \"stamina\", total_budget = \"none\", longest_wait = \"none\", wait_cap = \"none\"");
+    assert_eq!((stamina.deadline, stamina.longest_wait, stamina.wait_cap), (None, None, None));
+    assert_eq!(policy("preset = \"openai-python\", timeout = \"none\"").timeout, None);
+}
+
+#[test]
 fn retries_without_end_and_without_wait_are_found_in_every_shape() {
     let endless = "retries without end and without wait: for ever at one instant";
     for waits_never in [
