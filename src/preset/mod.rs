@@ -2,17 +2,33 @@
 //! reads its list of waits from the end. A preset is a table of such words: the library's word, the general key that
 //! it stands for, how the value maps, and what the library does where nobody says anything.
 //!
+//! Words and keys need not match one to one. A key may be made of several words (`backoff_factor` and
+//! `backoff_jitter` of urllib3 are one `backoff`), and a word may decide several keys (the `mode` of botocore): then the
+//! table has a line for each pair.
+//!
 //! A family is data, one file each: to add one, write its file, list it in [`FAMILIES`], and the tests below check it.
 //! Its defaults are general keys in scenario syntax, one text per version, measured on the release that is named.
 
 mod anthropic_python;
+mod aws_smithy;
+mod axios_retry;
+mod botocore;
+mod got;
+mod grpc_js;
+mod http;
+mod httpx_retries;
+mod ky;
 mod openai_python;
+mod requests;
 mod rq;
 mod stainless;
 mod tenacity;
+mod undici;
+mod urllib3;
 
 use crate::document::{Fault, Faults, Field, Node, Place, Table, Value, near, parse, patch};
 use crate::policy::Kind;
+use crate::units::SimDuration;
 
 /// A client library.
 #[derive(Debug)]
@@ -40,7 +56,7 @@ pub struct Version {
     pub defaults: &'static str,
 }
 
-/// A word of a library.
+/// A word of a library, with one general key that it decides or has a part in.
 #[derive(Debug)]
 pub struct Word {
     /// The word.
@@ -49,8 +65,24 @@ pub struct Word {
     pub stands_for: &'static str,
     /// What it means, in a few words.
     pub meaning: &'static str,
-    /// The value of the general key; `None` after a fault.
+    /// The value of the general key; `None` after a fault, or where the word leaves it as it is. The words that make a
+    /// key together share this: it is asked once, for the first of them that is said.
     translate: fn(&Spoken<'_>) -> Option<Value>,
+}
+
+/// A word and the first general key that it decides.
+const fn word(
+    word: &'static str,
+    stands_for: &'static str,
+    meaning: &'static str,
+    translate: fn(&Spoken<'_>) -> Option<Value>,
+) -> Word {
+    Word { word, stands_for, meaning, translate }
+}
+
+/// A further general key that a word above has a part in.
+const fn also(word: &'static str, stands_for: &'static str, translate: fn(&Spoken<'_>) -> Option<Value>) -> Word {
+    Word { word, stands_for, meaning: "", translate }
 }
 
 /// A word as the file uses it.
@@ -58,12 +90,54 @@ pub struct Word {
 struct Spoken<'a> {
     /// Its value.
     field: Field<'a>,
+    /// The general key that is asked for.
+    key: &'static str,
+    /// The version that speaks.
+    version: &'static Version,
     /// The element's table, for words whose meaning depends on another one.
     element: &'a Table,
 }
 
+impl<'a> Spoken<'a> {
+    /// This word or another one of the element, where it is said.
+    fn word(&self, word: &str) -> Option<Field<'a>> {
+        let entry = self.element.get(word)?;
+        Some(Field::new(entry.key, &entry.node, self.field.faults()))
+    }
+
+    /// A word converted: `default` where it is not said, `None` where it is wrong.
+    fn or<T>(&self, word: &str, default: T, convert: impl FnOnce(&Field<'a>) -> Option<T>) -> Option<T> {
+        self.word(word).map_or(Some(default), |field| convert(&field))
+    }
+
+    /// A word converted; without it, the one that was said says nothing.
+    fn needs<T>(&self, word: &str, convert: impl FnOnce(&Field<'a>) -> Option<T>) -> Option<T> {
+        if let Some(field) = self.word(word) {
+            return convert(&field);
+        }
+        let fault = Fault::new(self.field.key, format!("says nothing without `{word}`"));
+        self.field.faults().add(fault.hint(format!("write `{word}` too")));
+        None
+    }
+}
+
 /// Every family, in the order of the documentation.
-pub const FAMILIES: [&Family; 4] = [&anthropic_python::FAMILY, &openai_python::FAMILY, &tenacity::FAMILY, &rq::FAMILY];
+pub const FAMILIES: [&Family; 14] = [
+    &anthropic_python::FAMILY,
+    &openai_python::FAMILY,
+    &urllib3::FAMILY,
+    &requests::FAMILY,
+    &httpx_retries::FAMILY,
+    &botocore::FAMILY,
+    &aws_smithy::FAMILY,
+    &grpc_js::FAMILY,
+    &undici::FAMILY,
+    &got::FAMILY,
+    &ky::FAMILY,
+    &axios_retry::FAMILY,
+    &tenacity::FAMILY,
+    &rq::FAMILY,
+];
 
 /// A version of a family.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +155,25 @@ pub struct NotAPreset {
     pub message: String,
     /// What there is.
     pub hint: String,
+}
+
+impl Family {
+    /// Whether the word has a part in more than one general key.
+    fn decides_several(&self, word: &str) -> bool {
+        self.words.iter().filter(|known| known.word == word).count() > 1
+    }
+
+    /// Its words in order, each once, with what it means and the general keys that it decides.
+    pub fn glossary(&self) -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
+        let mut glossary: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+        for word in self.words {
+            match glossary.iter_mut().find(|(known, _, _)| *known == word.word) {
+                Some((_, _, keys)) => keys.push(word.stands_for),
+                None => glossary.push((word.word, word.meaning, vec![word.stands_for])),
+            }
+        }
+        glossary
+    }
 }
 
 impl Preset {
@@ -116,21 +209,32 @@ impl Preset {
 
     /// Turns the library's words in an element's table into general keys, in place, and adds what the library does by
     /// default. Translated values keep the source of the word; defaults are marked as the preset's and stand at
-    /// `place`.
+    /// `place`. A general key beside the one word for it is a fault; a word that decides several keys gives way to it.
     pub fn expand(&self, element: &mut Table, place: Place, faults: &Faults) {
+        let words = self.family.words;
         let spoken = element.clone();
-        for word in self.family.words {
-            if let Some(entry) = element.remove(word.word) {
-                let field = Field::new(entry.key, &entry.node, faults);
-                let translated = (word.translate)(&Spoken { field, element: &spoken });
-                if element.contains(word.stands_for) && word.word != word.stands_for {
-                    let message = format!("says `{}` in the words of `{}` too", word.stands_for, self.family.word);
-                    faults.add(Fault::new(entry.key, message).hint("keep one of them"));
-                } else if let Some(value) = translated {
-                    let mut node = Node::written(value, entry.node.place);
-                    node.stamp(entry.node.place, entry.node.preset);
-                    element.insert(word.stands_for, entry.key, node);
-                }
+        for word in words {
+            element.remove(word.word);
+        }
+        let written = element.clone();
+        let mut asked: Vec<&str> = Vec::new();
+        for word in words {
+            let key = word.stands_for;
+            let Some(entry) = spoken.get(word.word) else { continue };
+            if written.contains(key) && !self.family.decides_several(word.word) {
+                let message = format!("says `{key}` in the words of `{}` too", self.family.word);
+                faults.add(Fault::new(entry.key, message).hint("keep one of them"));
+            }
+            if asked.contains(&key) {
+                continue;
+            }
+            asked.push(key);
+            let field = Field::new(entry.key, &entry.node, faults);
+            let translated = (word.translate)(&Spoken { field, key, version: self.version, element: &spoken });
+            if let (Some(value), false) = (translated, written.contains(key)) {
+                let mut node = Node::written(value, entry.node.place);
+                node.stamp(entry.node.place, entry.node.preset);
+                element.insert(key, entry.key, node);
             }
         }
         for (key, entry) in parse::own(self.version.defaults).in_order() {
@@ -184,9 +288,38 @@ fn table<const N: usize>(keys: [(&str, Value); N]) -> Value {
 }
 
 /// A list of durations.
-fn durations(waits: impl IntoIterator<Item = crate::units::SimDuration>) -> Value {
-    let node = |wait: crate::units::SimDuration| Node::written(Value::String(wait.to_string()), Place::TOP);
-    Value::Array(waits.into_iter().map(node).collect())
+fn durations(waits: impl IntoIterator<Item = SimDuration>) -> Value {
+    list(waits.into_iter().map(duration))
+}
+
+/// A list of these values.
+fn list(values: impl IntoIterator<Item = Value>) -> Value {
+    Value::Array(values.into_iter().map(|value| Node::written(value, Place::TOP)).collect())
+}
+
+/// A duration.
+fn duration(duration: SimDuration) -> Value {
+    Value::String(duration.to_string())
+}
+
+/// A word.
+fn text(word: &str) -> Value {
+    Value::String(word.to_owned())
+}
+
+/// An exponential backoff.
+fn exponential(initial: SimDuration, factor: f64, cap: Option<SimDuration>) -> Value {
+    let (initial, factor) = (duration(initial), Value::Float(factor));
+    let ladder = match cap {
+        Some(cap) => table([("initial", initial), ("factor", factor), ("cap", duration(cap))]),
+        None => table([("initial", initial), ("factor", factor)]),
+    };
+    form("exponential", ladder)
+}
+
+/// A rule that obeys hints up to a cap, with what happens above it.
+fn obey(cap: SimDuration, above: &str) -> Value {
+    form("obey", table([("cap", duration(cap)), ("above", text(above))]))
 }
 
 #[cfg(test)]

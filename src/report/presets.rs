@@ -21,9 +21,10 @@ pub fn one(preset: Preset) -> String {
     let mut out = format!("{}: {}\n", preset.name(), preset.family.about);
     let _ = writeln!(out, "measured on {}", preset.version.measured_on);
     out.push_str("\nits words\n");
-    let width = preset.family.words.iter().map(|word| word.word.len()).max().unwrap_or(0);
-    for word in preset.family.words {
-        let _ = writeln!(out, "  {:width$}  {} (`{}`)", word.word, word.meaning, word.stands_for);
+    let glossary = preset.family.glossary();
+    let width = glossary.iter().map(|(word, _, _)| word.len()).max().unwrap_or(0);
+    for (word, meaning, keys) in glossary {
+        let _ = writeln!(out, "  {word:width$}  {meaning} (`{}`)", keys.join("`, `"));
     }
     out.push_str("\nwithout a word it is the same as\n");
     for line in preset.in_general_keys().lines() {

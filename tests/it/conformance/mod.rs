@@ -6,15 +6,19 @@
 //! 10 % in the second.
 
 mod anthropic;
+mod aws;
+mod grpc;
+mod http;
 
 use retrycast::policy::Client;
-use retrycast::probe::{Attempts, Probe, Script, probe};
+use retrycast::probe::{Attempts, Called, Probe, Script, probe, sequence};
 use retrycast::random::Seed;
 use retrycast::scenario;
 use serde_json::{Map, Value};
 use std::path::Path;
 
 /// One library at one version.
+#[derive(Clone, Copy)]
 pub(crate) struct Library {
     /// The file under `tests/conformance/`, without its ending.
     pub(crate) file: &'static str,
@@ -73,7 +77,8 @@ pub(crate) fn seconds(value: f64) -> String {
 
 /// All libraries.
 fn libraries() -> Vec<Library> {
-    [anthropic::LIBRARIES].into_iter().flatten().collect()
+    let all: [&[Library]; 4] = [&anthropic::LIBRARIES, &http::LIBRARIES, &aws::LIBRARIES, &grpc::LIBRARIES];
+    all.into_iter().flatten().copied().collect()
 }
 
 #[test]
@@ -150,6 +155,9 @@ pub(crate) fn script(case: &Case) -> String {
 }
 
 fn answer(entry: &Value, streamed: bool, took: Option<f64>) -> String {
+    if let Some(answer) = grpc::answer(entry) {
+        return answer;
+    }
     let body = entry["body"].as_str().unwrap_or_default();
     let status = entry["status"].as_u64();
     let mut words = Vec::new();
@@ -184,15 +192,61 @@ fn check(library: &Library, case: &Case, client: Result<Client, String>, failure
         Ok(client) => client,
         Err(refusal) => return fail(refusal),
     };
-    let text = script(case);
-    let script = match Script::parse(&text, 1_767_225_600.0) {
+    let parsed = |text: String| Script::parse(&text, 1_767_225_600.0).map_err(|faults| format!("{text}: {faults:?}"));
+    if case.fields.contains_key("calls") {
+        return calls(case, &client, parsed).unwrap_or_else(fail);
+    }
+    let script = match parsed(script(case)) {
         Ok(script) => script,
-        Err(faults) => return fail(format!("{text}: {faults:?}")),
+        Err(what) => return fail(what),
     };
     let found = probe(&client, &script, Seed(1));
     attempts(case, &found).unwrap_or_else(|what| fail(what));
     waits(case, &found).unwrap_or_else(|what| fail(what));
     outcome(case, &found).unwrap_or_else(|what| fail(what));
+}
+
+/// Many calls on one client: each from the beginning of the script, or in phases with an answer of their own.
+fn calls(case: &Case, client: &Client, parsed: impl Fn(String) -> Result<Script, String>) -> Result<(), String> {
+    let number = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0);
+    let phases: Vec<&Value> = case.script.iter().filter(|entry| entry.get("phase").is_some()).collect();
+    let scripts: Vec<(Script, usize)> = if phases.is_empty() {
+        vec![(parsed(script(case))?, number(&case.fields["calls"]))]
+    } else {
+        let phase = |phase: &&Value| Ok((parsed(answer(phase, false, None))?, number(&phase["calls"])));
+        phases.iter().map(phase).collect::<Result<_, String>>()?
+    };
+    let all = scripts.iter().flat_map(|(script, times)| std::iter::repeat_n(script, *times));
+    let found = sequence(client, all, Seed(1));
+    let attempts: u64 = found.iter().map(|call| call.attempts).sum();
+    if case.fields["attempts"].as_u64() != Some(attempts) {
+        return Err(format!("attempts {attempts} in all, measured {}", case.fields["attempts"]));
+    }
+    let retries = |calls: &[Called]| calls.iter().map(|call| call.attempts - 1).sum::<u64>();
+    for (key, phase) in [("drain_retries", 0), ("probe_retries", 2)] {
+        let Some(measured) = case.fields.get(key).and_then(Value::as_u64) else { continue };
+        let from: usize = scripts[..phase].iter().map(|(_, times)| times).sum();
+        let retries = retries(&found[from..from + scripts[phase].1]);
+        if retries != measured {
+            return Err(format!("{key} {retries}, measured {measured}"));
+        }
+    }
+    per_call(case, &found)
+}
+
+/// The attempts of each call. Where the client timed out, a request could reach the server late and be counted with the
+/// next call, so that the sums may differ by one in between.
+fn per_call(case: &Case, found: &[Called]) -> Result<(), String> {
+    let Some(measured) = case.fields.get("per_call_attempts").and_then(Value::as_array) else { return Ok(()) };
+    let late = u64::from(case.script.iter().any(|entry| entry.get("delay").is_some()));
+    let (mut seen, mut modelled) = (0, 0);
+    for (n, (call, measured)) in found.iter().zip(measured).enumerate() {
+        (modelled, seen) = (modelled + call.attempts, seen + measured.as_u64().unwrap_or(0));
+        if modelled.abs_diff(seen) > late {
+            return Err(format!("{modelled} attempts until call {}, measured {seen}", n + 1));
+        }
+    }
+    Ok(())
 }
 
 fn attempts(case: &Case, found: &Probe) -> Result<(), String> {
