@@ -4,7 +4,7 @@
 //!
 //! The time that a whole job may take (`job_timeout`) is not modelled: timeouts here are those of single attempts.
 
-use super::{Family, Spoken, Version, Word, duration, form, table};
+use super::{Family, Source, Spoken, Version, duration, form, further, table, word};
 use crate::document::{Fault, Field, Value};
 use crate::policy::Kind;
 
@@ -14,24 +14,20 @@ pub(super) static FAMILY: Family = Family {
     kind: Kind::Queue,
     versions: &[Version {
         number: "0.28",
-        measured_on: "arq 0.28.0",
+        source: Source::Measured("arq 0.28.0"),
         defaults: "max_attempts = 1\nretry_on = \"any\"\nbackoff = \"none\"\nrequeue = \"back\"\n\
                    resume = \"restart\"\n",
     }],
     words: &[
-        Word {
-            word: "defer",
-            stands_for: "max_attempts",
-            meaning: "the job raises Retry(defer=…) when it fails: a wait, or { per_try = d } for d times the number of \
+        word(
+            "defer",
+            "max_attempts",
+            "the job raises Retry(defer=…) when it fails: a wait, or { per_try = d } for d times the number of \
                       the try",
-            translate: tries,
-        },
-        Word {
-            word: "max_tries",
-            stands_for: "max_attempts",
-            meaning: "runs of a job that raises Retry, the first one included, 5",
-            translate: tries,
-        },
+            tries,
+        ),
+        further("defer", "backoff", tries),
+        word("max_tries", "max_attempts", "runs of a job that raises Retry, the first one included, 5", tries),
     ],
 };
 
@@ -43,8 +39,9 @@ fn tries(spoken: &Spoken<'_>) -> Option<Value> {
         spoken.field.faults().add(fault.hint(hint));
         return None;
     };
-    let backoff = defer_of(&defer);
-    spoken.also("backoff", backoff?);
+    if spoken.key == "backoff" {
+        return defer_of(&defer);
+    }
     Some(Value::Integer(i64::try_from(tries?).ok()?))
 }
 

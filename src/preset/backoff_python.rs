@@ -2,7 +2,10 @@
 //! up to what the generator says. Its time limit cuts the last wait instead of refusing it, so that the last attempt
 //! begins exactly at the limit. Without `max_tries` and `max_time` it never stops.
 
-use super::{Family, Spoken, Version, Word, attempts_or_none, duration, exponential, form, table, text, time_limit};
+use super::{
+    Family, Source, Spoken, Version, attempts_or_none, duration, exponential, form, further, table, text, time_limit,
+    word,
+};
 use crate::document::{Fault, Field, Value};
 use crate::policy::Kind;
 use crate::units::SimDuration;
@@ -13,47 +16,32 @@ pub(super) static FAMILY: Family = Family {
     kind: Kind::Decorator,
     versions: &[Version {
         number: "2.2",
-        measured_on: "backoff 2.2.1",
+        source: Source::Measured("backoff 2.2.1"),
         defaults: "max_attempts = \"unlimited\"\nretry_on = \"any\"\n\
                    backoff = { exponential = { initial = \"1s\", factor = 2.0 } }\njitter = \"full\"\n",
     }],
     words: &[
-        Word {
-            word: "max_tries",
-            stands_for: "max_attempts",
-            meaning: "tries, the first one included, or \"none\" for no limit",
-            translate: |spoken| attempts_or_none(&spoken.field),
-        },
-        Word {
-            word: "max_time",
-            stands_for: "total_budget",
-            meaning: "the time after which it stops, or \"none\"; the last wait is cut to end there",
-            translate: |spoken| {
-                spoken.also("budget_check", text("elapsed_cut"));
-                time_limit(&spoken.field)
-            },
-        },
-        Word {
-            word: "wait_gen",
-            stands_for: "backoff",
-            meaning: "\"expo\" (the default), \"fibo\" or \"constant\"",
-            translate: waits,
-        },
-        Word { word: "base", stands_for: "backoff", meaning: "of expo: the base of the power, 2", translate: waits },
-        Word { word: "factor", stands_for: "backoff", meaning: "of expo: the first wait, 1 s", translate: waits },
-        Word {
-            word: "max_value",
-            stands_for: "backoff",
-            meaning: "of expo and fibo: the longest wait before jitter",
-            translate: waits,
-        },
-        Word { word: "interval", stands_for: "backoff", meaning: "of constant: the wait, 1 s", translate: waits },
-        Word {
-            word: "jitter",
-            stands_for: "jitter",
-            meaning: "\"full_jitter\" (the default), \"random_jitter\" (adds up to 1 s) or \"none\"",
-            translate: jitter,
-        },
+        word("max_tries", "max_attempts", "tries, the first one included, or \"none\" for no limit", |spoken| {
+            attempts_or_none(&spoken.field)
+        }),
+        word(
+            "max_time",
+            "total_budget",
+            "the time after which it stops, or \"none\"; the last wait is cut to end there",
+            |spoken| time_limit(&spoken.field),
+        ),
+        further("max_time", "budget_check", |_| Some(text("elapsed_cut"))),
+        word("wait_gen", "backoff", "\"expo\" (the default), \"fibo\" or \"constant\"", waits),
+        word("base", "backoff", "of expo: the base of the power, 2", waits),
+        word("factor", "backoff", "of expo: the first wait, 1 s", waits),
+        word("max_value", "backoff", "of expo and fibo: the longest wait before jitter", waits),
+        word("interval", "backoff", "of constant: the wait, 1 s", waits),
+        word(
+            "jitter",
+            "jitter",
+            "\"full_jitter\" (the default), \"random_jitter\" (adds up to 1 s) or \"none\"",
+            jitter,
+        ),
     ],
 };
 

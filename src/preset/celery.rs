@@ -5,7 +5,7 @@
 //! This is what the task asks of its broker. A broker that hands a message out twice, because a task or a countdown is
 //! longer than its visibility timeout, is not part of a retry layer and not modelled by this preset.
 
-use super::{Family, Spoken, Version, Word, duration, exponential, form, retries_or_none, text};
+use super::{Family, Source, Spoken, Version, duration, exponential, form, further, retries_or_none, text, word};
 use crate::document::{Field, Value};
 use crate::policy::Kind;
 use crate::units::SimDuration;
@@ -16,53 +16,32 @@ pub(super) static FAMILY: Family = Family {
     kind: Kind::Queue,
     versions: &[Version {
         number: "5.7",
-        measured_on: "celery 5.7.0",
+        source: Source::Measured("celery 5.7.0"),
         defaults: "max_attempts = 4\nretry_on = \"any\"\nbackoff = { fixed = \"180s\" }\njitter = \"none\"\n\
                    requeue = \"back\"\nresume = \"restart\"\n",
     }],
     words: &[
-        Word {
-            word: "autoretry_for",
-            stands_for: "max_attempts",
-            meaning: "the failures that are retried; [] for a task without it, which never is",
-            translate: retries,
-        },
-        Word {
-            word: "max_retries",
-            stands_for: "max_attempts",
-            meaning: "runs after the first one, 3, or \"none\" for no limit",
-            translate: retries,
-        },
-        Word {
-            word: "default_retry_delay",
-            stands_for: "backoff",
-            meaning: "the wait without backoff, 180 s",
-            translate: waits,
-        },
-        Word {
-            word: "countdown",
-            stands_for: "backoff",
-            meaning: "of retry_kwargs: the wait without backoff",
-            translate: waits,
-        },
-        Word {
-            word: "retry_backoff",
-            stands_for: "backoff",
-            meaning: "true for waits that double from 1 s, or the first wait in whole seconds",
-            translate: waits,
-        },
-        Word {
-            word: "retry_backoff_max",
-            stands_for: "backoff",
-            meaning: "the longest wait of the backoff, 600 s",
-            translate: waits,
-        },
-        Word {
-            word: "retry_jitter",
-            stands_for: "backoff",
-            meaning: "whether the waits of the backoff are drawn from zero, true",
-            translate: waits,
-        },
+        word(
+            "autoretry_for",
+            "max_attempts",
+            "the failures that are retried; [] for a task without it, which never is",
+            retries,
+        ),
+        further("autoretry_for", "retry_on", |spoken| {
+            (!spoken.field.is_empty_list()).then(|| spoken.field.node.value.clone())
+        }),
+        word("max_retries", "max_attempts", "runs after the first one, 3, or \"none\" for no limit", retries),
+        word("default_retry_delay", "backoff", "the wait without backoff, 180 s", waits),
+        word("countdown", "backoff", "of retry_kwargs: the wait without backoff", waits),
+        word(
+            "retry_backoff",
+            "backoff",
+            "true for waits that double from 1 s, or the first wait in whole seconds",
+            waits,
+        ),
+        word("retry_backoff_max", "backoff", "the longest wait of the backoff, 600 s", waits),
+        further("retry_backoff", "jitter", waits),
+        word("retry_jitter", "jitter", "whether the waits of the backoff are drawn from zero, true", waits),
     ],
 };
 
@@ -76,7 +55,6 @@ fn retries(spoken: &Spoken<'_>) -> Option<Value> {
     if field.is_empty_list() {
         return Some(Value::Integer(1));
     }
-    spoken.also("retry_on", field.node.value.clone());
     Some(attempts)
 }
 
@@ -88,10 +66,13 @@ fn waits(spoken: &Spoken<'_>) -> Option<Value> {
     let jitter = spoken.or("retry_jitter", true, Field::truth);
     let (delay, countdown, first, longest, jitter) = (delay?, countdown?, first?, longest?, jitter?);
     if first.is_zero() {
+        if spoken.key == "jitter" {
+            return None;
+        }
         return Some(form("fixed", duration(countdown.unwrap_or(delay))));
     }
-    if jitter {
-        spoken.also("jitter", text("full_whole"));
+    if spoken.key == "jitter" {
+        return Some(text(if jitter { "full_whole" } else { "none" }));
     }
     Some(exponential(first, 2.0, Some(longest)))
 }

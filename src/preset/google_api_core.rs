@@ -2,7 +2,7 @@
 //! within its two minutes eight to fifteen attempts fit, as the jitter falls. A wait that would end past the time is
 //! not taken. A 504 is not among the errors that it takes for transient.
 
-use super::{Family, Spoken, Version, Word, exponential, time_limit};
+use super::{Family, Source, Spoken, Version, exponential, time_limit, word};
 use crate::document::{Field, Value};
 use crate::policy::Kind;
 use crate::units::SimDuration;
@@ -13,26 +13,21 @@ pub(super) static FAMILY: Family = Family {
     kind: Kind::Client,
     versions: &[Version {
         number: "2.44",
-        measured_on: "google-api-core 2.44.0",
+        source: Source::Measured("google-api-core 2.44.0"),
         defaults: "max_attempts = \"unlimited\"\nretry_on = [429, 500, 503, \"connection\"]\ntotal_budget = \"120s\"\n\
                    budget_check = \"before_wait\"\n\
                    backoff = { exponential = { initial = \"1s\", factor = 2.0, cap = \"60s\" } }\njitter = \"full\"\n",
     }],
     words: &[
-        Word {
-            word: "timeout",
-            stands_for: "total_budget",
-            meaning: "the time within which the last attempt begins, 120 s, or \"none\"",
-            translate: |spoken| time_limit(&spoken.field),
-        },
-        Word { word: "initial", stands_for: "backoff", meaning: "the first wait before jitter, 1 s", translate: waits },
-        Word { word: "maximum", stands_for: "backoff", meaning: "the longest wait, 60 s", translate: waits },
-        Word {
-            word: "multiplier",
-            stands_for: "backoff",
-            meaning: "what each further wait is multiplied by, 2",
-            translate: waits,
-        },
+        word(
+            "timeout",
+            "total_budget",
+            "the time within which the last attempt begins, 120 s, or \"none\"",
+            |spoken| time_limit(&spoken.field),
+        ),
+        word("initial", "backoff", "the first wait before jitter, 1 s", waits),
+        word("maximum", "backoff", "the longest wait, 60 s", waits),
+        word("multiplier", "backoff", "what each further wait is multiplied by, 2", waits),
     ],
 };
 

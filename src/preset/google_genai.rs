@@ -2,7 +2,7 @@
 //! five attempts, waits that double from a second with up to a second on top, and no look at `retry-after`. A 501, a
 //! 529 and a dropped connection are never retried.
 
-use super::{Family, Spoken, Version, Word, duration, exponential, form};
+use super::{Family, Source, Spoken, Version, duration, exponential, form, further, word};
 use crate::document::{Field, Value};
 use crate::policy::Kind;
 use crate::units::SimDuration;
@@ -13,18 +13,24 @@ pub(super) static FAMILY: Family = Family {
     kind: Kind::Client,
     versions: &[Version {
         number: "3.6",
-        measured_on: "google-genai 3.6.1",
+        source: Source::Measured("google-genai 3.6.1"),
         defaults: "max_attempts = 1\nretry_on = [408, 429, 500, 502, 503, 504]\n\
                    backoff = { exponential = { initial = \"1s\", factor = 2.0 } }\njitter = { add = \"1s\" }\n\
                    longest_wait = \"60s\"\n",
     }],
-    words: &[Word {
-        word: "retry_options",
-        stands_for: "max_attempts",
-        meaning: "{ attempts = 5, initial_delay = \"1s\", max_delay = \"60s\", exp_base = 2, jitter = \"1s\", \
+    words: &[
+        word(
+            "retry_options",
+            "max_attempts",
+            "{ attempts = 5, initial_delay = \"1s\", max_delay = \"60s\", exp_base = 2, jitter = \"1s\", \
                   http_status_codes = [408, 429, 500, 502, 503, 504] }; each may be left out",
-        translate: options,
-    }],
+            options,
+        ),
+        further("retry_options", "backoff", options),
+        further("retry_options", "jitter", options),
+        further("retry_options", "longest_wait", options),
+        further("retry_options", "retry_on", options),
+    ],
 };
 
 fn options(spoken: &Spoken<'_>) -> Option<Value> {
@@ -36,14 +42,14 @@ fn options(spoken: &Spoken<'_>) -> Option<Value> {
     let jitter = reader.or("jitter", SimDuration::from_secs(1), Field::duration);
     let codes = reader.get("http_status_codes").map(|field| field.node.value.clone());
     reader.finish();
-    spoken.also("backoff", exponential(initial?, base?, None));
-    spoken.also("jitter", form("add", duration(jitter?)));
-    spoken.also("longest_wait", duration(longest?));
-    if let Some(codes) = codes {
-        spoken.also("retry_on", codes);
+    match spoken.key {
+        "backoff" => Some(exponential(initial?, base?, None)),
+        "jitter" => Some(form("add", duration(jitter?))),
+        "longest_wait" => Some(duration(longest?)),
+        "retry_on" => codes,
+        // 0 is taken for 1.
+        _ => Some(Value::Integer(i64::try_from(attempts?.max(1)).ok()?)),
     }
-    // 0 is taken for 1.
-    Some(Value::Integer(i64::try_from(attempts?.max(1)).ok()?))
 }
 
 #[cfg(test)]

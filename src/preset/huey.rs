@@ -1,7 +1,7 @@
 //! Huey, a job queue of Python. A task is run again only if it says how often; it then goes behind all that wait and
 //! starts over.
 
-use super::{Family, Version, Word, duration, form, retries_to_attempts};
+use super::{Family, Source, Version, duration, form, retries_to_attempts, word};
 use crate::policy::Kind;
 
 pub(super) static FAMILY: Family = Family {
@@ -10,22 +10,14 @@ pub(super) static FAMILY: Family = Family {
     kind: Kind::Queue,
     versions: &[Version {
         number: "3.5",
-        measured_on: "huey 3.5.4",
+        source: Source::Measured("huey 3.5.4"),
         defaults: "max_attempts = 1\nretry_on = \"any\"\nbackoff = \"none\"\nrequeue = \"back\"\n\
                    resume = \"restart\"\n",
     }],
     words: &[
-        Word {
-            word: "retries",
-            stands_for: "max_attempts",
-            meaning: "runs after the first one, 0",
-            translate: retries_to_attempts,
-        },
-        Word {
-            word: "retry_delay",
-            stands_for: "backoff",
-            meaning: "the wait before each of them, none",
-            translate: |spoken| Some(form("fixed", duration(spoken.field.duration()?))),
-        },
+        word("retries", "max_attempts", "runs after the first one, 0", retries_to_attempts),
+        word("retry_delay", "backoff", "the wait before each of them, none", |spoken| {
+            Some(form("fixed", duration(spoken.field.duration()?)))
+        }),
     ],
 };

@@ -5,7 +5,7 @@
 //! is not part of this preset.
 
 use super::stainless::stainless_defaults;
-use super::{Family, Spoken, Version, Word, as_it_is, one_more};
+use super::{Family, Source, Spoken, Version, as_it_is, one_more, word};
 use crate::document::Value;
 use crate::policy::Kind;
 
@@ -15,28 +15,13 @@ pub(super) static FAMILY: Family = Family {
     kind: Kind::Client,
     versions: &[Version {
         number: "1.110",
-        measured_on: "litellm 1.110.2 over openai 3.57.0",
+        source: Source::Measured("litellm 1.110.2 over openai 3.57.0"),
         defaults: stainless_defaults!("500ms", "cap = \"120s\", above = \"give_up\"", "infinite = \"nothing\""),
     }],
     words: &[
-        Word {
-            word: "num_retries",
-            stands_for: "max_attempts",
-            meaning: "tries after the first one; wins over max_retries",
-            translate: retries,
-        },
-        Word {
-            word: "max_retries",
-            stands_for: "max_attempts",
-            meaning: "tries after the first one",
-            translate: retries,
-        },
-        Word {
-            word: "timeout",
-            stands_for: "timeout",
-            meaning: "the longest time of one request",
-            translate: as_it_is,
-        },
+        word("num_retries", "max_attempts", "tries after the first one; wins over max_retries", retries),
+        word("max_retries", "max_attempts", "tries after the first one", retries),
+        word("timeout", "timeout", "the longest time of one request", as_it_is),
     ],
 };
 

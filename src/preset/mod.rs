@@ -2,32 +2,50 @@
 //! reads its list of waits from the end. A preset is a table of such words: the library's word, the general key that
 //! it stands for, how the value maps, and what the library does where nobody says anything.
 //!
-//! Words and keys need not match one to one. Several words may make one key (the four words about waits of stamina are
-//! one `backoff`), and one word may decide several keys (the `stop` of tenacity is attempts, time and how they combine).
+//! Words and keys need not match one to one. A key may be made of several words (`backoff_factor` and
+//! `backoff_jitter` of urllib3 are one `backoff`), and a word may decide several keys (the `stop` of tenacity is
+//! attempts, time and how they combine): the table has a row for each pair.
 //!
 //! A family is data, one file each: to add one, write its file, list it in [`FAMILIES`], and the tests below check it.
-//! Its defaults are general keys in scenario syntax, one text per version, measured on the release that is named.
+//! Its defaults are general keys in scenario syntax, one text per version, and each says whether they were measured or
+//! are what the documentation states.
 
 mod anthropic_python;
 mod arq;
+mod aws_smithy;
+mod axios_retry;
 mod backoff_python;
+mod botocore;
 mod celery;
 mod dramatiq;
 mod google_api_core;
 mod google_genai;
+mod got;
+mod grpc_js;
+mod http;
+mod httpx_retries;
 mod huey;
+mod ky;
 mod litellm;
 mod openai_python;
 mod opnieuw;
+mod requests;
 mod rq;
 mod stainless;
 mod stamina;
 mod tenacity;
+mod undici;
+mod urllib3;
+mod value;
+mod word;
 
-use crate::document::{Fault, Faults, Field, Node, Place, Table, Value, near, parse, patch};
+use crate::document::{Fault, Faults, Field, Node, Place, Table, near, parse, patch};
 use crate::policy::Kind;
-use crate::units::SimDuration;
-use std::cell::RefCell;
+use value::{duration, durations, exponential, form, list, obey, table, text};
+pub use word::Word;
+use word::{
+    Spoken, also, as_it_is, attempts_or_none, further, one_more, retries_or_none, retries_to_attempts, time_limit, word,
+};
 
 /// A client library.
 #[derive(Debug)]
@@ -40,7 +58,7 @@ pub struct Family {
     pub kind: Kind,
     /// The versions that behave differently or were measured, oldest first; the last is meant where none is named.
     pub versions: &'static [Version],
-    /// The library's own words.
+    /// The library's own words, a row for each general key that one decides.
     pub words: &'static [Word],
 }
 
@@ -49,64 +67,55 @@ pub struct Family {
 pub struct Version {
     /// Its number, as precise as it matters.
     pub number: &'static str,
-    /// The release that was measured.
-    pub measured_on: &'static str,
+    /// How its behaviour is known.
+    pub source: Source,
     /// What the library does by default, as general keys in scenario syntax.
     pub defaults: &'static str,
 }
 
-/// A word of a library.
-#[derive(Debug)]
-pub struct Word {
-    /// The word.
-    pub word: &'static str,
-    /// The general key that it stands for.
-    pub stands_for: &'static str,
-    /// What it means, in a few words.
-    pub meaning: &'static str,
-    /// The value of the general key; `None` after a fault.
-    translate: fn(&Spoken<'_>) -> Option<Value>,
+/// How the behaviour of a version is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// This release was driven against scripted answers.
+    Measured(&'static str),
+    /// This document says so; nothing was measured.
+    Documented(&'static str),
 }
 
-/// A word as the file uses it. Words that stand for the same general key are one statement: the first of them in the
-/// family's table is translated, and asks for the others.
-#[derive(Debug)]
-struct Spoken<'a> {
-    /// Its value.
-    field: Field<'a>,
-    /// The element's table, for words whose meaning depends on another one.
-    element: &'a Table,
-    /// The version that is spoken to.
-    version: &'static Version,
-    /// Further general keys that the word sets.
-    also: RefCell<Vec<(&'static str, Value)>>,
-}
-
-impl<'a> Spoken<'a> {
-    /// Another word of the element, where it is said.
-    fn word(&self, word: &str) -> Option<Field<'a>> {
-        let entry = self.element.get(word)?;
-        Some(Field::new(entry.key, &entry.node, self.field.faults()))
+impl Source {
+    /// The release or the document.
+    pub const fn of(self) -> &'static str {
+        match self {
+            Source::Measured(of) | Source::Documented(of) => of,
+        }
     }
 
-    /// Another word converted: `default` where it is not said, `None` where it is wrong.
-    fn or<T>(&self, word: &str, default: T, convert: impl FnOnce(&Field<'a>) -> Option<T>) -> Option<T> {
-        self.word(word).map_or(Some(default), |field| convert(&field))
-    }
-
-    /// Sets a further general key.
-    fn also(&self, key: &'static str, value: Value) {
-        self.also.borrow_mut().push((key, value));
+    /// `measured` or `documented`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Source::Measured(_) => "measured",
+            Source::Documented(_) => "documented",
+        }
     }
 }
 
-/// Every family, in the order of the documentation.
-pub const FAMILIES: [&Family; 14] = [
+/// Every family: clients, decorators and queues, measured ones before documented ones.
+pub const FAMILIES: [&Family; 24] = [
     &anthropic_python::FAMILY,
     &openai_python::FAMILY,
     &litellm::FAMILY,
     &google_api_core::FAMILY,
     &google_genai::FAMILY,
+    &urllib3::FAMILY,
+    &requests::FAMILY,
+    &httpx_retries::FAMILY,
+    &botocore::FAMILY,
+    &aws_smithy::FAMILY,
+    &grpc_js::FAMILY,
+    &undici::FAMILY,
+    &got::FAMILY,
+    &ky::FAMILY,
+    &axios_retry::FAMILY,
     &tenacity::FAMILY,
     &stamina::FAMILY,
     &backoff_python::FAMILY,
@@ -117,6 +126,20 @@ pub const FAMILIES: [&Family; 14] = [
     &dramatiq::FAMILY,
     &arq::FAMILY,
 ];
+
+impl Family {
+    /// Its words in order, each once, with the general keys that it decides.
+    pub fn glossary(&self) -> Vec<(&'static Word, Vec<&'static str>)> {
+        let mut glossary: Vec<(&Word, Vec<&str>)> = Vec::new();
+        for word in self.words {
+            match glossary.iter_mut().find(|(known, _)| known.word == word.word) {
+                Some((_, keys)) => keys.push(word.stands_for),
+                None => glossary.push((word, vec![word.stands_for])),
+            }
+        }
+        glossary
+    }
+}
 
 /// A version of a family.
 #[derive(Clone, Copy, Debug)]
@@ -169,26 +192,30 @@ impl Preset {
 
     /// Turns the library's words in an element's table into general keys, in place, and adds what the library does by
     /// default. Translated values keep the source of the word; defaults are marked as the preset's and stand at
-    /// `place`.
+    /// `place`. A general key is settled by the first of its words that says something about it.
     pub fn expand(&self, element: &mut Table, place: Place, faults: &Faults) {
         let said = element.clone();
         for word in self.family.words {
             element.remove(word.word);
         }
         let general = element.clone();
-        let mut done: Vec<&str> = Vec::new();
+        let mut settled: Vec<&str> = Vec::new();
         for word in self.family.words {
-            let Some(entry) = said.get(word.word).filter(|_| !done.contains(&word.stands_for)) else { continue };
-            done.push(word.stands_for);
+            let key = word.stands_for;
+            let Some(entry) = said.get(word.word).filter(|_| !settled.contains(&key)) else { continue };
+            let before = faults.len();
             let field = Field::new(entry.key, &entry.node, faults);
-            let spoken = Spoken { field, element: &said, version: self.version, also: RefCell::default() };
-            let main = (word.translate)(&spoken).map(|value| (word.stands_for, value));
-            for (key, value) in main.into_iter().chain(spoken.also.into_inner()) {
-                if general.contains(key) {
+            let translated = word.translated(&Spoken { field, key, version: self.version, element: &said });
+            if translated.is_none() && faults.len() == before {
+                continue;
+            }
+            settled.push(key);
+            if general.contains(key) {
+                if !word.yields() {
                     let message = format!("says `{key}` in the words of `{}` too", self.family.word);
                     faults.add(Fault::new(entry.key, message).hint("keep one of them"));
-                    continue;
                 }
+            } else if let Some(value) = translated {
                 let mut node = Node::written(value, entry.node.place);
                 node.stamp(entry.node.place, entry.node.preset);
                 element.insert(key, entry.key, node);
@@ -218,87 +245,10 @@ pub fn word_of_some_family(word: &str) -> Option<(&'static Family, &'static Word
     FAMILIES.into_iter().find_map(of)
 }
 
-/// The word as it is: the general key has the same form.
-#[expect(clippy::unnecessary_wraps, reason = "it stands in a table beside words that can be wrong")]
-fn as_it_is(spoken: &Spoken<'_>) -> Option<Value> {
-    Some(spoken.field.node.value.clone())
-}
-
-/// Retries after the first try: one attempt more than that.
-fn retries_to_attempts(spoken: &Spoken<'_>) -> Option<Value> {
-    one_more(&spoken.field)
-}
-
-/// One more than this number of retries.
-fn one_more(retries: &Field<'_>) -> Option<Value> {
-    Some(Value::Integer(i64::try_from(retries.whole(0..=999_999)?).ok()? + 1))
-}
-
-/// A number of attempts, without end for `"none"`.
-fn attempts_or_none(attempts: &Field<'_>) -> Option<Value> {
-    if attempts.is_none() {
-        return Some(text("unlimited"));
-    }
-    Some(Value::Integer(i64::try_from(attempts.whole(1..=1_000_000)?).ok()?))
-}
-
-/// A table of one key.
-fn form(name: &str, value: Value) -> Value {
-    table([(name, value)])
-}
-
-/// A table of these keys.
-fn table<const N: usize>(keys: [(&str, Value); N]) -> Value {
-    let mut table = Table::default();
-    for (name, value) in keys {
-        table.insert(name, Place::TOP, Node::written(value, Place::TOP));
-    }
-    Value::Table(table)
-}
-
-/// A list of durations.
-fn durations(waits: impl IntoIterator<Item = SimDuration>) -> Value {
-    list(waits.into_iter().map(duration))
-}
-
-/// A list of these values.
-fn list(values: impl IntoIterator<Item = Value>) -> Value {
-    Value::Array(values.into_iter().map(|value| Node::written(value, Place::TOP)).collect())
-}
-
-/// A duration as a value, at most the longest that a file can say.
-fn duration(time: SimDuration) -> Value {
-    Value::String(time.min(crate::units::parse::LONGEST).to_string())
-}
-
-/// A word.
-fn text(word: &str) -> Value {
-    Value::String(word.to_owned())
-}
-
-/// Retries after the first try, without end for `"none"`.
-fn retries_or_none(retries: &Field<'_>) -> Option<Value> {
-    if retries.is_none() { Some(text("unlimited")) } else { one_more(retries) }
-}
-
-/// A limit on time, none for `"none"`: the general keys say it alike.
-fn time_limit(field: &Field<'_>) -> Option<Value> {
-    if field.is_none() { Some(text("none")) } else { field.positive_duration().map(duration) }
-}
-
-/// An exponential backoff.
-fn exponential(initial: SimDuration, factor: f64, cap: Option<SimDuration>) -> Value {
-    let (initial, factor) = (duration(initial), Value::Float(factor));
-    let ladder = match cap {
-        Some(cap) => table([("initial", initial), ("factor", factor), ("cap", duration(cap))]),
-        None => table([("initial", initial), ("factor", factor)]),
-    };
-    form("exponential", ladder)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Value;
 
     /// The general keys that these words of a family become, or what is wrong with them.
     pub(super) fn expanded(family: &str, words: &str) -> Result<String, Vec<String>> {
@@ -330,7 +280,7 @@ mod tests {
             assert_eq!(patch::family_word(family.word), family.word, "a version could not be told from the word");
             for version in family.versions {
                 let preset = Preset::find(&format!("{}-{}", family.word, version.number)).unwrap();
-                assert!(version.measured_on.contains(version.number), "{}", preset.name());
+                assert!(version.source.of().contains(version.number), "{}", preset.name());
                 // `own` panics on bad syntax; what the keys mean is checked by the layer that reads them.
                 assert!(parse::own(version.defaults).contains("max_attempts"), "{}", preset.name());
             }

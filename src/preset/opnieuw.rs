@@ -2,7 +2,7 @@
 //! from zero, so long that without jitter the last call would begin at the end of the window. The window limits
 //! nothing by itself: calls that take long push the last one past it.
 
-use super::{Family, Spoken, Version, Word, exponential, text};
+use super::{Family, Source, Spoken, Version, exponential, further, text, word};
 use crate::document::{Field, Value};
 use crate::policy::Kind;
 use crate::units::SimDuration;
@@ -13,38 +13,39 @@ pub(super) static FAMILY: Family = Family {
     kind: Kind::Decorator,
     versions: &[Version {
         number: "4.0",
-        measured_on: "opnieuw 4.0.0",
+        source: Source::Measured("opnieuw 4.0.0"),
         // 3 calls in 60 s: 60 s ÷ (2² − 1).
         defaults: "max_attempts = 3\nretry_on = \"any\"\n\
                    backoff = { exponential = { initial = \"20s\", factor = 2.0 } }\njitter = \"full\"\n",
     }],
     words: &[
-        Word {
-            word: "max_calls_total",
-            stands_for: "max_attempts",
-            meaning: "tries, the first one included, 3",
-            translate: calls,
-        },
-        Word {
-            word: "retry_window_after_first_call_in_seconds",
-            stands_for: "max_attempts",
-            meaning: "the time over which they are spread (a duration), 60 s",
-            translate: calls,
-        },
+        word("max_calls_total", "max_attempts", "tries, the first one included, 3", attempts),
+        further("max_calls_total", "backoff", backoff),
+        word(
+            "retry_window_after_first_call_in_seconds",
+            "backoff",
+            "the time over which they are spread (a duration), 60 s",
+            backoff,
+        ),
     ],
 };
 
-fn calls(spoken: &Spoken<'_>) -> Option<Value> {
-    let calls = spoken.or("max_calls_total", 3, |field| field.whole(1..=50));
+fn calls(spoken: &Spoken<'_>) -> Option<u64> {
+    spoken.or("max_calls_total", 3, |field| field.whole(1..=50))
+}
+
+fn attempts(spoken: &Spoken<'_>) -> Option<Value> {
+    Some(Value::Integer(i64::try_from(calls(spoken)?).ok()?))
+}
+
+fn backoff(spoken: &Spoken<'_>) -> Option<Value> {
     let window =
         spoken.or("retry_window_after_first_call_in_seconds", SimDuration::from_secs(60), Field::positive_duration);
-    let (calls, window) = (calls?, window?);
+    let (calls, window) = (calls(spoken)?, window?);
     // The waits are u, 2u, 4u, …: together u · (2^retries − 1).
     let units = (1_u64 << (calls - 1)) - 1;
     let unit = SimDuration::from_nanos(window.as_nanos().checked_div(units).unwrap_or(0));
-    let backoff = if unit.is_zero() { text("none") } else { exponential(unit, 2.0, None) };
-    spoken.also("backoff", backoff);
-    Some(Value::Integer(i64::try_from(calls).ok()?))
+    Some(if unit.is_zero() { text("none") } else { exponential(unit, 2.0, None) })
 }
 
 #[cfg(test)]

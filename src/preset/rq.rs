@@ -2,7 +2,7 @@
 //! intervals is read from the end: with `max = 5` and `[10, 30]` the waits are 10, 10, 10, 10, 30, and of a list that
 //! is longer than `max` the first ones are never used.
 
-use super::{Family, Spoken, Version, Word, durations, form, retries_to_attempts, text};
+use super::{Family, Source, Spoken, Version, durations, form, retries_to_attempts, text, word};
 use crate::document::{Fault, Field, Value};
 use crate::units::SimDuration;
 
@@ -17,23 +17,18 @@ pub(super) static FAMILY: Family = Family {
     about: "the job queue RQ of Python",
     kind: crate::policy::Kind::Queue,
     versions: &[
-        Version { number: "2.0", measured_on: "rq 2.0.0", defaults: DEFAULTS },
-        Version { number: "3.0", measured_on: "rq 3.0.0", defaults: DEFAULTS },
+        Version { number: "2.0", source: Source::Measured("rq 2.0.0"), defaults: DEFAULTS },
+        Version { number: "3.0", source: Source::Measured("rq 3.0.0"), defaults: DEFAULTS },
     ],
     words: &[
-        Word { word: "max", stands_for: "max_attempts", meaning: "runs after the first one", translate: max },
-        Word {
-            word: "interval",
-            stands_for: "backoff",
-            meaning: "the wait before each further run, or a list of them, which is read from its end",
-            translate: interval,
-        },
-        Word {
-            word: "enqueue_at_front",
-            stands_for: "requeue",
-            meaning: "whether a failed job goes ahead of all that wait; not in 2.0",
-            translate: at_front,
-        },
+        word("max", "max_attempts", "runs after the first one", max),
+        word(
+            "interval",
+            "backoff",
+            "the wait before each further run, or a list of them, which is read from its end",
+            interval,
+        ),
+        word("enqueue_at_front", "requeue", "whether a failed job goes ahead of all that wait; not in 2.0", at_front),
     ],
 };
 

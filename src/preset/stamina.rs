@@ -2,7 +2,7 @@
 //! from a tenth of a second with up to a second on top. The sum is cut to `wait_max`, so that the longest waits have no
 //! jitter at all. The time is looked at before the wait: one attempt may begin past the limit.
 
-use super::{Family, Spoken, Version, Word, attempts_or_none, duration, exponential, form, time_limit};
+use super::{Family, Source, Spoken, Version, attempts_or_none, duration, exponential, form, time_limit, word};
 use crate::document::{Field, Value};
 use crate::policy::Kind;
 use crate::units::SimDuration;
@@ -13,49 +13,33 @@ pub(super) static FAMILY: Family = Family {
     kind: Kind::Decorator,
     versions: &[Version {
         number: "26.1",
-        measured_on: "stamina 26.1.0",
+        source: Source::Measured("stamina 26.1.0"),
         defaults: "max_attempts = 10\nretry_on = \"any\"\ntotal_budget = \"45s\"\nbudget_check = \"elapsed\"\n\
                    backoff = { exponential = { initial = \"100ms\", factor = 2.0 } }\njitter = { add = \"1s\" }\n\
                    longest_wait = \"5s\"\n",
     }],
     words: &[
-        Word {
-            word: "attempts",
-            stands_for: "max_attempts",
-            meaning: "tries, the first one included, or \"none\" for no limit",
-            translate: |spoken| attempts_or_none(&spoken.field),
-        },
-        Word {
-            word: "timeout",
-            stands_for: "total_budget",
-            meaning: "the time after which no further wait begins, or \"none\"",
-            translate: |spoken| time_limit(&spoken.field),
-        },
-        Word { word: "wait_initial", stands_for: "backoff", meaning: "the first wait, 0.1 s", translate: waits },
-        Word {
-            word: "wait_max",
-            stands_for: "backoff",
-            meaning: "the longest wait with jitter, 5 s",
-            translate: waits,
-        },
-        Word { word: "wait_jitter", stands_for: "backoff", meaning: "the most that is added, 1 s", translate: waits },
-        Word {
-            word: "wait_exp_base",
-            stands_for: "backoff",
-            meaning: "what each further wait is multiplied by, 2",
-            translate: waits,
-        },
+        word("attempts", "max_attempts", "tries, the first one included, or \"none\" for no limit", |spoken| {
+            attempts_or_none(&spoken.field)
+        }),
+        word("timeout", "total_budget", "the time after which no further wait begins, or \"none\"", |spoken| {
+            time_limit(&spoken.field)
+        }),
+        word("wait_initial", "backoff", "the first wait, 0.1 s", waits),
+        word("wait_max", "longest_wait", "the longest wait with jitter, 5 s", |spoken| {
+            Some(duration(spoken.field.positive_duration()?))
+        }),
+        word("wait_jitter", "jitter", "the most that is added, 1 s", |spoken| {
+            Some(form("add", duration(spoken.field.duration()?)))
+        }),
+        word("wait_exp_base", "backoff", "what each further wait is multiplied by, 2", waits),
     ],
 };
 
 fn waits(spoken: &Spoken<'_>) -> Option<Value> {
     let initial = spoken.or("wait_initial", SimDuration::from_millis(100), Field::positive_duration);
-    let longest = spoken.or("wait_max", SimDuration::from_secs(5), Field::positive_duration);
-    let jitter = spoken.or("wait_jitter", SimDuration::from_secs(1), Field::duration);
     let base = spoken.or("wait_exp_base", 2.0, |field| field.number(1.0..=1_000.0));
     let (initial, base) = (initial?, base?);
-    spoken.also("jitter", form("add", duration(jitter?)));
-    spoken.also("longest_wait", duration(longest?));
     Some(exponential(initial, base, None))
 }
 

@@ -5,7 +5,7 @@
 //! tree that mixes both, or two limits on time that are looked at at different moments, is refused: a layer here has
 //! one of each. `stop_before_delay` also refuses a wait that would end exactly at the limit.
 
-use super::{Family, Spoken, Version, Word, duration, exponential, form, list, table, text};
+use super::{Family, Source, Spoken, Version, duration, exponential, form, further, list, table, text, word};
 use crate::document::{Field, Value};
 use crate::units::SimDuration;
 
@@ -16,26 +16,31 @@ pub(super) static FAMILY: Family = Family {
     about: "the retrying decorator of Python",
     kind: crate::policy::Kind::Decorator,
     versions: &[
-        Version { number: "9.1", measured_on: "tenacity 9.1.4", defaults: DEFAULTS },
-        Version { number: "9.2", measured_on: "tenacity 9.2.1", defaults: DEFAULTS },
+        Version { number: "9.1", source: Source::Measured("tenacity 9.1.4"), defaults: DEFAULTS },
+        Version { number: "9.2", source: Source::Measured("tenacity 9.2.1"), defaults: DEFAULTS },
     ],
     words: &[
-        Word {
-            word: "stop",
-            stands_for: "max_attempts",
-            meaning: "{ after_attempt = n }, { after_delay = d }, { before_delay = d }, { any = [stop, …] } or { all = \
+        word(
+            "stop",
+            "max_attempts",
+            "{ after_attempt = n }, { after_delay = d }, { before_delay = d }, { any = [stop, …] } or { all = \
                       [stop, …] }; without it, never",
-            translate: stop,
-        },
-        Word {
-            word: "wait",
-            stands_for: "backoff",
-            meaning: "{ fixed = d }, { random = { min, max } }, { exponential = { multiplier, min, max, exp_base } }, \
+            stop,
+        ),
+        further("stop", "total_budget", stop),
+        further("stop", "budget_check", stop),
+        further("stop", "stops_at", stop),
+        word(
+            "wait",
+            "backoff",
+            "{ fixed = d }, { random = { min, max } }, { exponential = { multiplier, min, max, exp_base } }, \
                       { exponential_jitter = { initial, max, exp_base, jitter } }, { random_exponential = { \
                       multiplier, min, max, exp_base } }, { incrementing = { start, increment, max } }, { chain = \
                       [wait, …] } or { combine = [wait, …] }; without it, none",
-            translate: wait,
-        },
+            wait,
+        ),
+        further("wait", "jitter", wait),
+        further("wait", "longest_wait", wait),
     ],
 };
 
@@ -59,13 +64,15 @@ struct Delay {
 
 fn stop(spoken: &Spoken<'_>) -> Option<Value> {
     let stop = stop_of(&spoken.field)?;
-    if let Some(delay) = stop.delay {
-        spoken.also("total_budget", duration(delay.limit));
-        spoken.also("budget_check", text(delay.check));
-        spoken.also("stops_at", text(if stop.both { "both" } else { "first" }));
+    match (spoken.key, stop.delay) {
+        ("total_budget", delay) => delay.map(|delay| duration(delay.limit)),
+        ("budget_check", delay) => delay.map(|delay| text(delay.check)),
+        ("stops_at", delay) => delay.map(|_| text(if stop.both { "both" } else { "first" })),
+        _ => match stop.attempts {
+            Some(attempts) => Some(Value::Integer(i64::try_from(attempts).ok()?)),
+            None => Some(text("unlimited")),
+        },
     }
-    stop.attempts
-        .map_or_else(|| Some(text("unlimited")), |attempts| Some(Value::Integer(i64::try_from(attempts).ok()?)))
 }
 
 fn stop_of(field: &Field<'_>) -> Option<Stop> {
@@ -144,13 +151,11 @@ impl Wait {
 
 fn wait(spoken: &Spoken<'_>) -> Option<Value> {
     let wait = wait_of(&spoken.field)?;
-    if let Some(jitter) = wait.jitter {
-        spoken.also("jitter", jitter);
+    match spoken.key {
+        "jitter" => wait.jitter,
+        "longest_wait" => wait.longest.map(duration),
+        _ => Some(wait.backoff),
     }
-    if let Some(longest) = wait.longest {
-        spoken.also("longest_wait", duration(longest));
-    }
-    Some(wait.backoff)
 }
 
 fn wait_of(field: &Field<'_>) -> Option<Wait> {

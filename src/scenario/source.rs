@@ -342,33 +342,29 @@ provider.faults.x.window = ["10m", "40m"]
 
     #[test]
     fn every_preset_can_be_written_in_general_keys() {
+        let client = |preset: &Preset, element: &str| {
+            let text = format!(
+                "horizon = \"1m\"\n[clients.c]\nlayers = [{{ name = \"p\", {element} }}]\n[traffic.t]\nkind = \"jobs\"\n\
+                 workers = 1\nclient = \"c\"\narrivals = {{ at = [\"0s\"] }}\n\
+                 steps = [{{ name = \"s\", input_tokens = 1, latency = \"1s\" }}]\n"
+            );
+            let scenario = load(&Source::new("p.toml", &text));
+            let scenario = scenario.unwrap_or_else(|refusal| panic!("{}: {refusal:#?}", preset.name()));
+            let client = &scenario.clients[0];
+            let layer = &client.elements()[0];
+            (layer.kind, layer.role.clone(), client.grammar().clone())
+        };
         for family in FAMILIES {
             for version in family.versions {
                 let preset = Preset { family, version };
-                // A bare decorator that never stops is no scenario: both have three attempts.
                 let general = preset.in_general_keys();
-                let general: Vec<&str> = general
-                    .lines()
-                    .filter(|line| !line.starts_with("max_attempts"))
-                    .chain(["max_attempts = 3"])
-                    .collect();
-                let text = |element: &str| {
-                    format!(
-                        "horizon = \"1m\"\n[clients.c]\nlayers = [{{ {element} }}]\n[traffic.t]\nkind = \"jobs\"\n\
-                         workers = 1\nclient = \"c\"\narrivals = {{ at = [\"0s\"] }}\n\
-                         steps = [{{ name = \"s\", input_tokens = 1, latency = \"1s\" }}]\n"
-                    )
-                };
-                let policy = |element: &str| {
-                    let text = text(element);
-                    let scenario = load(&Source::new("p.toml", &text)).unwrap_or_else(|refusal| panic!("{refusal:#?}"));
-                    let client = &scenario.clients[0];
-                    let element = &client.elements()[0];
-                    (element.kind, element.role.clone(), client.grammar().clone())
-                };
-                let named = format!("name = \"p\", preset = \"{}\", max_attempts = 3", preset.name());
-                let spelled = format!("name = \"p\", {}", general.join(", "));
-                assert_eq!(policy(&named), policy(&spelled), "{}", preset.name());
+                let general = general.trim_end().replace('\n', ", ");
+                let named = format!("preset = \"{}\"", preset.name());
+                // One that neither stops nor waits is refused as it is.
+                let endless = general.contains("\"unlimited\"") && general.contains("backoff = \"none\"");
+                let stop = if endless { ", total_budget = \"1s\"" } else { "" };
+                let (named, general) = (format!("{named}{stop}"), format!("{general}{stop}"));
+                assert_eq!(client(&preset, &named), client(&preset, &general), "{}", preset.name());
             }
         }
     }

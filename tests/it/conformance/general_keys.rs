@@ -36,7 +36,7 @@ fn every_measured_setting_can_be_written_in_general_keys() {
     for library in libraries() {
         let preset = Preset::find(library.preset).unwrap();
         for case in read(library.file) {
-            let Setup::Preset(sets) = (library.setup)(&case) else { continue };
+            let (Setup::Preset(sets) | Setup::Scripted(sets, _)) = (library.setup)(&case) else { continue };
             let Ok(spoken) = scenario::preset_client(library.preset, &sets) else { continue };
             match client_of(&written_out(&preset, &sets)) {
                 Ok(written) if same(&spoken, &written) => {}
