@@ -197,11 +197,16 @@ fn status_words(statuses: &StatusSet) -> Vec<String> {
 fn wait_words(policy: &RetryPolicy) -> String {
     let planned = backoff_words(&policy.backoff);
     match policy.jitter {
-        Jitter::None if matches!(policy.backoff, Backoff::None | Backoff::Decorrelated { .. }) => planned,
+        Jitter::None
+            if matches!(policy.backoff, Backoff::None | Backoff::Decorrelated { .. } | Backoff::Smooth { .. }) =>
+        {
+            planned
+        }
         Jitter::None => format!("{planned}, no jitter"),
         Jitter::Full => format!("{planned}, full jitter"),
         Jitter::FullWhole => format!("{planned}, full jitter in whole seconds"),
         Jitter::Equal => format!("{planned}, equal jitter"),
+        Jitter::DownTo(low) => format!("{planned}, down to {} at random", words::duration(low)),
         Jitter::Subtract(share) => format!("{planned}, −{} jitter", words::percent(share)),
         Jitter::Add(amount) => format!("{planned}, up to {} more", words::duration(amount)),
         Jitter::AddShare(share) => format!("{planned}, up to {} more", words::percent(share)),
@@ -227,6 +232,9 @@ fn backoff_words(backoff: &Backoff) -> String {
             format!("after {}", waits.join(", "))
         }
         Backoff::Decorrelated { initial, cap } => format!("decorrelated from {}{}", time(*initial), up_to(*cap)),
+        Backoff::Smooth { initial, factor, cap } => {
+            format!("{} × {factor}ⁿ{}, spread without gaps", time(*initial), up_to(*cap))
+        }
         Backoff::Fibonacci { initial, cap } => format!("{} × 1, 1, 2, 3, 5, …{}", time(*initial), up_to(*cap)),
         Backoff::Power { unit, offset: 0, power } => format!("{} × retriesᵖ with p = {power}", time(*unit)),
         Backoff::Power { unit, offset, power } => format!("{} × (retries + {offset})ᵖ with p = {power}", time(*unit)),

@@ -3,16 +3,42 @@
 //! it stands for, how the value maps, and what the library does where nobody says anything.
 //!
 //! A family is data, one file each: to add one, write its file, list it in [`FAMILIES`], and the tests below check it.
-//! Its defaults are general keys in scenario syntax, one text per version, measured on the release that is named.
+//! Its defaults are general keys in scenario syntax, one text per version, and each says whether they were measured or
+//! are what the documentation states.
+//!
+//! Several words may stand for one general key, as an initial and a longest delay do for a ladder: the first that is
+//! spoken reads the others. One word may stand in several rows, where it says more than one general key holds.
 
+mod anthropic_npm;
 mod anthropic_python;
+mod async_retry;
+mod backoff_rust;
+mod backon;
+mod bullmq;
+mod client_go;
+mod cockatiel;
+mod envoy;
+mod finagle;
+mod node_retry;
+mod openai_npm;
 mod openai_python;
+mod p_retry;
+mod polly;
+mod reqwest_retry;
+mod resilience4j;
 mod rq;
+mod sidekiq;
+mod sqs;
 mod stainless;
+mod stainless_npm;
+mod temporal;
 mod tenacity;
+mod tokio_retry;
+mod workqueue;
 
 use crate::document::{Fault, Faults, Field, Node, Place, Table, Value, near, parse, patch};
 use crate::policy::Kind;
+use crate::units::SimDuration;
 
 /// A client library.
 #[derive(Debug)]
@@ -34,10 +60,36 @@ pub struct Family {
 pub struct Version {
     /// Its number, as precise as it matters.
     pub number: &'static str,
-    /// The release that was measured.
-    pub measured_on: &'static str,
+    /// How its behaviour is known.
+    pub source: Source,
     /// What the library does by default, as general keys in scenario syntax.
     pub defaults: &'static str,
+}
+
+/// How the behaviour of a version is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// This release was driven against scripted answers.
+    Measured(&'static str),
+    /// This document says so; nothing was measured.
+    Documented(&'static str),
+}
+
+impl Source {
+    /// The release or the document.
+    pub const fn of(self) -> &'static str {
+        match self {
+            Source::Measured(of) | Source::Documented(of) => of,
+        }
+    }
+
+    /// `measured` or `documented`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Source::Measured(_) => "measured",
+            Source::Documented(_) => "documented",
+        }
+    }
 }
 
 /// A word of a library.
@@ -47,9 +99,9 @@ pub struct Word {
     pub word: &'static str,
     /// The general key that it stands for.
     pub stands_for: &'static str,
-    /// What it means, in a few words.
+    /// What it means, in a few words; behind them, in parentheses, `default` and the value that saying nothing means.
     pub meaning: &'static str,
-    /// The value of the general key; `None` after a fault.
+    /// The value of the general key; `None` after a fault, and where the word leaves that key alone.
     translate: fn(&Spoken<'_>) -> Option<Value>,
 }
 
@@ -62,8 +114,64 @@ struct Spoken<'a> {
     element: &'a Table,
 }
 
-/// Every family, in the order of the documentation.
-pub const FAMILIES: [&Family; 4] = [&anthropic_python::FAMILY, &openai_python::FAMILY, &tenacity::FAMILY, &rq::FAMILY];
+impl<'a> Spoken<'a> {
+    /// Another word of the element.
+    fn other(&self, word: &str) -> Option<Field<'a>> {
+        let entry = self.element.get(word)?;
+        Some(Field::new(entry.key, &entry.node, self.field.faults()))
+    }
+
+    /// Another word of the element, or what the library does without it; `None` after a fault.
+    fn or<T>(&self, word: &str, default: T, read: impl FnOnce(&Field<'a>) -> Option<T>) -> Option<T> {
+        self.other(word).map_or(Some(default), |field| read(&field))
+    }
+}
+
+impl Word {
+    /// What it means, without its default.
+    pub fn gist(&self) -> &'static str {
+        self.split().0
+    }
+
+    /// The value that saying nothing means, in scenario syntax.
+    pub fn default(&self) -> Option<&'static str> {
+        self.split().1
+    }
+
+    fn split(&self) -> (&'static str, Option<&'static str>) {
+        match self.meaning.strip_suffix(')').and_then(|open| open.split_once(" (default ")) {
+            Some((gist, default)) => (gist, Some(default)),
+            None => (self.meaning, None),
+        }
+    }
+}
+
+/// Every family: clients, decorators and queues, measured ones before documented ones.
+pub const FAMILIES: [&Family; 23] = [
+    &anthropic_python::FAMILY,
+    &anthropic_npm::FAMILY,
+    &openai_python::FAMILY,
+    &openai_npm::FAMILY,
+    &reqwest_retry::FAMILY,
+    &envoy::FAMILY,
+    &finagle::FAMILY,
+    &client_go::FAMILY,
+    &tenacity::FAMILY,
+    &async_retry::FAMILY,
+    &p_retry::FAMILY,
+    &cockatiel::FAMILY,
+    &tokio_retry::FAMILY,
+    &backon::FAMILY,
+    &backoff_rust::FAMILY,
+    &polly::FAMILY,
+    &resilience4j::FAMILY,
+    &rq::FAMILY,
+    &bullmq::FAMILY,
+    &sidekiq::FAMILY,
+    &sqs::FAMILY,
+    &temporal::FAMILY,
+    &workqueue::FAMILY,
+];
 
 /// A version of a family.
 #[derive(Clone, Copy, Debug)]
@@ -120,17 +228,28 @@ impl Preset {
     pub fn expand(&self, element: &mut Table, place: Place, faults: &Faults) {
         let spoken = element.clone();
         for word in self.family.words {
-            if let Some(entry) = element.remove(word.word) {
-                let field = Field::new(entry.key, &entry.node, faults);
-                let translated = (word.translate)(&Spoken { field, element: &spoken });
-                if element.contains(word.stands_for) && word.word != word.stands_for {
-                    let message = format!("says `{}` in the words of `{}` too", word.stands_for, self.family.word);
-                    faults.add(Fault::new(entry.key, message).hint("keep one of them"));
-                } else if let Some(value) = translated {
-                    let mut node = Node::written(value, entry.node.place);
-                    node.stamp(entry.node.place, entry.node.preset);
-                    element.insert(word.stands_for, entry.key, node);
-                }
+            element.remove(word.word);
+        }
+        // A general key is settled by the first of its words, and a word that stands in several rows is refused once.
+        let (mut settled, mut read, unheard) = (Vec::new(), Vec::new(), Faults::default());
+        for word in self.family.words {
+            let Some(entry) = spoken.get(word.word).filter(|_| !settled.contains(&word.stands_for)) else { continue };
+            let faults = if read.contains(&word.word) { &unheard } else { faults };
+            read.push(word.word);
+            let before = faults.len();
+            let field = Field::new(entry.key, &entry.node, faults);
+            let translated = (word.translate)(&Spoken { field, element: &spoken });
+            if translated.is_none() && faults.len() == before {
+                continue;
+            }
+            settled.push(word.stands_for);
+            if element.contains(word.stands_for) {
+                let message = format!("says `{}` in the words of `{}` too", word.stands_for, self.family.word);
+                faults.add(Fault::new(entry.key, message).hint("keep one of them"));
+            } else if let Some(value) = translated {
+                let mut node = Node::written(value, entry.node.place);
+                node.stamp(entry.node.place, entry.node.preset);
+                element.insert(word.stands_for, entry.key, node);
             }
         }
         for (key, entry) in parse::own(self.version.defaults).in_order() {
@@ -175,18 +294,59 @@ fn form(name: &str, value: Value) -> Value {
 }
 
 /// A table of these keys.
-fn table<const N: usize>(keys: [(&str, Value); N]) -> Value {
+fn table<const N: usize>(entries: [(&str, Value); N]) -> Value {
+    keys(entries)
+}
+
+/// A table of these keys.
+fn keys<'k>(entries: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
     let mut table = Table::default();
-    for (name, value) in keys {
+    for (name, value) in entries {
         table.insert(name, Place::TOP, Node::written(value, Place::TOP));
     }
     Value::Table(table)
 }
 
+/// A duration, as a value.
+fn time(time: SimDuration) -> Value {
+    Value::String(time.to_string())
+}
+
+/// A text, as a value.
+fn text(text: &str) -> Value {
+    Value::String(text.to_owned())
+}
+
 /// A list of durations.
-fn durations(waits: impl IntoIterator<Item = crate::units::SimDuration>) -> Value {
-    let node = |wait: crate::units::SimDuration| Node::written(Value::String(wait.to_string()), Place::TOP);
-    Value::Array(waits.into_iter().map(node).collect())
+fn durations(waits: impl IntoIterator<Item = SimDuration>) -> Value {
+    Value::Array(waits.into_iter().map(|wait| Node::written(time(wait), Place::TOP)).collect())
+}
+
+/// A ladder of waits that grow by a factor.
+fn exponential(initial: SimDuration, factor: f64, cap: Option<SimDuration>) -> Value {
+    let mut ladder = vec![("initial", time(initial)), ("factor", Value::Float(factor))];
+    ladder.extend(cap.map(|cap| ("cap", time(cap))));
+    form("exponential", keys(ladder))
+}
+
+/// A share as jitter that only adds, or none.
+fn adds_up_to_itself(adds: bool) -> Value {
+    if adds { form("add_share", text("100%")) } else { text("none") }
+}
+
+/// A duration of a library that counts in milliseconds: a bare number is refused as what it would mean there.
+fn milliseconds(field: &Field<'_>) -> Option<SimDuration> {
+    match field.node.value {
+        Value::Integer(number) => field.must("be a duration with a unit", format!("write \"{}ms\"", number.max(0))),
+        _ => field.duration(),
+    }
+}
+
+/// The word says nothing where another one is missing.
+fn needs<T>(spoken: &Spoken<'_>, other: &str) -> Option<T> {
+    let field = &spoken.field;
+    field.faults().add(Fault::new(field.key, format!("says nothing without `{other}`")).hint("write it too"));
+    None
 }
 
 #[cfg(test)]
@@ -200,11 +360,32 @@ mod tests {
             assert_eq!(patch::family_word(family.word), family.word, "a version could not be told from the word");
             for version in family.versions {
                 let preset = Preset::find(&format!("{}-{}", family.word, version.number)).unwrap();
-                assert!(version.measured_on.contains(version.number), "{}", preset.name());
+                assert!(version.source.of().contains(version.number), "{}", preset.name());
                 // `own` panics on bad syntax; what the keys mean is checked by the layer that reads them.
                 assert!(parse::own(version.defaults).contains("max_attempts"), "{}", preset.name());
             }
             assert_eq!(Preset::find(family.word).unwrap().version.number, family.versions.last().unwrap().number);
+        }
+    }
+
+    #[test]
+    fn a_default_that_is_spelled_out_changes_nothing() {
+        for family in FAMILIES {
+            let preset = Preset::find(family.word).unwrap();
+            for word in family.words {
+                let Some(default) = word.default() else { continue };
+                let (mut silent, faults) = (Table::default(), Faults::default());
+                preset.expand(&mut silent, Place::TOP, &faults);
+                let mut element = parse::own(&format!("{} = {default}\n", word.word));
+                preset.expand(&mut element, Place::TOP, &faults);
+                assert!(faults.is_empty(), "{} {}: {faults:?}", family.word, word.word);
+                // The same wait may be spelled differently: what it means is compared where it is read.
+                let keys =
+                    |table: &Table| table.in_order().iter().map(|(key, _)| (*key).to_owned()).collect::<Vec<_>>();
+                let (mut said, mut unsaid) = (keys(&element), keys(&silent));
+                (said.sort(), unsaid.sort());
+                assert_eq!(said, unsaid, "{} {}", family.word, word.word);
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 //! intervals is read from the end: with `max = 5` and `[10, 30]` the waits are 10, 10, 10, 10, 30, and of a list that
 //! is longer than `max` the first ones are never used.
 
-use super::{Family, Spoken, Version, Word, durations, form, retries_to_attempts};
+use super::{Family, Source, Spoken, Version, Word, durations, form, retries_to_attempts};
 use crate::document::{Fault, Field, Value};
 use crate::units::SimDuration;
 
@@ -17,8 +17,8 @@ pub(super) static FAMILY: Family = Family {
     about: "the job queue RQ of Python",
     kind: crate::policy::Kind::Queue,
     versions: &[
-        Version { number: "2.0", measured_on: "rq 2.0.0", defaults: DEFAULTS },
-        Version { number: "3.0", measured_on: "rq 3.0.0", defaults: DEFAULTS },
+        Version { number: "2.0", source: Source::Measured("rq 2.0.0"), defaults: DEFAULTS },
+        Version { number: "3.0", source: Source::Measured("rq 3.0.0"), defaults: DEFAULTS },
     ],
     words: &[
         Word { word: "max", stands_for: "max_attempts", meaning: "runs after the first one", translate: max },

@@ -9,10 +9,15 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "max_retries",
         stands_for: "max_attempts",
-        meaning: "tries after the first one",
+        meaning: "tries after the first one (default 2)",
         translate: retries_to_attempts,
     },
-    Word { word: "timeout", stands_for: "timeout", meaning: "the longest time of one request", translate: as_it_is },
+    Word {
+        word: "timeout",
+        stands_for: "timeout",
+        meaning: "the longest time of one request (default \"600s\")",
+        translate: as_it_is,
+    },
 ];
 
 /// The defaults of one version: its first wait and its rule for hints vary.

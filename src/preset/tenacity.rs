@@ -1,7 +1,7 @@
 //! tenacity, a decorator of Python. Bare, it never stops and never waits; it repeats whatever the function inside
 //! raises, also what the SDK inside has given up on for a good reason.
 
-use super::{Family, Spoken, Version, Word, durations, form, table};
+use super::{Family, Source, Spoken, Version, Word, durations, form, table};
 use crate::document::{Field, Value};
 use crate::units::SimDuration;
 
@@ -12,8 +12,8 @@ pub(super) static FAMILY: Family = Family {
     about: "the retrying decorator of Python",
     kind: crate::policy::Kind::Decorator,
     versions: &[
-        Version { number: "9.1", measured_on: "tenacity 9.1.4", defaults: DEFAULTS },
-        Version { number: "9.2", measured_on: "tenacity 9.2.1", defaults: DEFAULTS },
+        Version { number: "9.1", source: Source::Measured("tenacity 9.1.4"), defaults: DEFAULTS },
+        Version { number: "9.2", source: Source::Measured("tenacity 9.2.1"), defaults: DEFAULTS },
     ],
     words: &[
         Word {

@@ -5,7 +5,7 @@ use crate::policy::answer::{Answer, Outcome};
 use crate::policy::backoff::Draws;
 use crate::policy::circuit_breaker::Gate;
 use crate::policy::retry::{GiveUp, LayerState};
-use crate::policy::retry_budget::{BudgetState, RetryBudget};
+use crate::policy::retry_budget::{BudgetState, Passage, RetryBudget};
 use crate::policy::stack::{Client, Cursor, Host, Input, Next, Note};
 use crate::units::{SimDuration, SimTime};
 
@@ -58,6 +58,12 @@ struct World<F> {
     gave_up: Option<(usize, GiveUp)>,
 }
 
+impl<F> World<F> {
+    fn budget(&mut self, element: usize, budget: &RetryBudget) -> &mut BudgetState {
+        self.budgets[element].get_or_insert_with(|| budget.full())
+    }
+}
+
 impl<D: Draws, F: Fn(usize, u32, u64) -> D> Host for (&mut World<F>, u64) {
     type Source = D;
 
@@ -71,14 +77,23 @@ impl<D: Draws, F: Fn(usize, u32, u64) -> D> Host for (&mut World<F>, u64) {
 
     fn passed_back(&mut self, _: usize, _: &Answer, _: SimTime) {}
 
-    fn pay(&mut self, element: usize, budget: &RetryBudget, answer: &Answer, wanted: bool) -> Option<u32> {
-        let state = self.0.budgets[element].get_or_insert_with(|| budget.full());
-        budget.failed(state, answer, wanted)
+    fn pay(
+        &mut self,
+        element: usize,
+        budget: &RetryBudget,
+        answer: &Answer,
+        wanted: bool,
+        now: SimTime,
+    ) -> Option<u32> {
+        budget.failed(self.0.budget(element, budget), answer, wanted, now)
     }
 
     fn repay(&mut self, element: usize, budget: &RetryBudget, last_cost: Option<u32>) {
-        let state = self.0.budgets[element].get_or_insert_with(|| budget.full());
-        budget.succeeded(state, last_cost);
+        budget.succeeded(self.0.budget(element, budget), last_cost);
+    }
+
+    fn call_passes(&mut self, element: usize, budget: &RetryBudget, passage: Passage, now: SimTime) {
+        budget.passes(self.0.budget(element, budget), passage, now);
     }
 
     fn note(&mut self, note: Note) {

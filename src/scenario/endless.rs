@@ -9,7 +9,7 @@ use crate::policy::classify::MAX_STATUS;
 use crate::policy::hint::HintedWait;
 use crate::policy::retry::DeadlineCheck;
 use crate::policy::{Answer, Backoff, Client, Code, Hint, Outcome, OutcomeSet, RetryPolicy};
-use crate::units::SimDuration;
+use crate::units::{SimDuration, SimTime};
 
 /// Whether a layer can retry without end and without wait, its total time left out.
 pub(super) fn spins(layer: &Layer) -> bool {
@@ -22,7 +22,10 @@ pub(super) fn spins(layer: &Layer) -> bool {
 
 fn spins_on(policy: &RetryPolicy, answer: &Answer) -> bool {
     let limited = policy.retries_by_kind.iter().any(|(kind, _)| kind.matches(answer));
-    let paid = policy.budget.as_ref().is_some_and(|budget| budget.failed(&mut budget.full(), answer, true) != Some(0));
+    let paid = policy
+        .budget
+        .as_ref()
+        .is_some_and(|budget| budget.failed(&mut budget.full(), answer, true, SimTime::ZERO) != Some(0));
     let own = match policy.hint.read(answer.hint) {
         HintedWait::Own => true,
         HintedWait::Exactly { .. } | HintedWait::AtLeast(_) | HintedWait::Near { .. } | HintedWait::GiveUp => false,
@@ -99,6 +102,8 @@ fn late(backoff: &Backoff) -> SimDuration {
         }
         Backoff::List(waits) => waits.last().copied().unwrap_or_default(),
         Backoff::Uniform { high, .. } => *high,
+        Backoff::Smooth { initial, factor, .. } if initial.is_zero() || *factor <= 1.0 => SimDuration::ZERO,
+        Backoff::Smooth { cap, .. } => *cap,
         Backoff::Sum(parts) => parts.iter().map(late).sum(),
         Backoff::AtLeast(floor, backoff) => late(backoff).max(*floor),
         Backoff::FirstAtOnce(backoff) => late(backoff),

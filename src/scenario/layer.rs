@@ -73,6 +73,8 @@ pub(super) struct Layer {
     pub(super) timeout: Option<Place>,
     /// Where `holds_worker` is said to be true.
     pub(super) holds_worker: Option<Place>,
+    /// Where `budget` is said.
+    pub(super) budget: Option<Place>,
     /// Where `max_attempts` is said.
     pub(super) attempts: Place,
     /// Whether something about it is wrong, so that what it lacks may have been meant.
@@ -135,6 +137,7 @@ pub(super) fn retry(reader: &Reader<'_>, spared: &[&str], preset: Option<Preset>
         resume: resume?,
         timeout: timeouts.said,
         holds_worker: holds_field.filter(|_| holds_worker == Some(true)).map(|field| field.place()),
+        budget: reader.get("budget").map(|field| field.place()),
         attempts: attempts?.place(),
         doubtful: false,
     })
@@ -199,7 +202,9 @@ fn attempts(field: &Field<'_>) -> Read<Option<u32>> {
 }
 
 fn deadline(reader: &Reader<'_>) -> Read<Option<Deadline>> {
-    let total = reader.maybe("total_budget", Field::positive_duration);
+    let total = reader.or("total_budget", None, |field| {
+        if field.node.as_str() == Some("none") { Some(None) } else { field.positive_duration().map(Some) }
+    });
     let checks = [
         ("before_wait", DeadlineCheck::BeforeWait),
         ("before_wait_strict", DeadlineCheck::BeforeWaitStrict),
@@ -250,7 +255,7 @@ fn waits(reader: &Reader<'_>) -> Option<Waits> {
     let cap = reader.maybe("wait_cap", Field::duration);
     let (backoff, jitter, by_kind) = (backoff?, jitter?, by_kind?);
     let mut backoffs = std::iter::once(&backoff).chain(by_kind.iter().map(|(_, backoff)| backoff));
-    if backoffs.any(|backoff| matches!(backoff, Backoff::Decorrelated { .. }))
+    if backoffs.any(waits::has_own_jitter)
         && jitter != Jitter::None
         && let Some(field) = reader.get("jitter")
     {

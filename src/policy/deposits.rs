@@ -1,0 +1,172 @@
+//! Deposits tie retries to requests: each request pays a share of a retry into an account from which retries are paid,
+//! and what was paid in is lost after a while. A reserve keeps callers that send little from being cut off (Finagle;
+//! tower and Linkerd have the same three knobs).
+//!
+//! Both sides of the account expire, what was paid in and what was taken out, and not at the same time: credit that is
+//! spent late leaves a debt, which the next deposits pay first. The reserve is a lump: ten retries a second over ten
+//! seconds are a hundred at once, and then none until the first of them expire.
+
+use crate::units::{SimDuration, SimTime};
+
+/// The settings of an account.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deposits {
+    /// Retries that one request pays for.
+    pub ratio: f64,
+    /// Retries a second that are always there, over the time until deposits expire.
+    pub per_second: u32,
+    /// When a deposit, and a withdrawal, is forgotten.
+    pub expiry: SimDuration,
+}
+
+/// What is in an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DepositsState {
+    /// What was paid in less what was taken out, in thousandths of a deposit, slot by slot of a tenth of the expiry.
+    slots: [i64; SLOTS],
+    /// The same of the slot that is being filled.
+    open: i64,
+    /// Where the open slot will be kept.
+    index: u8,
+    /// When the open slot began.
+    since: SimTime,
+}
+
+const SLOTS: usize = 10;
+
+/// One deposit.
+const DEPOSIT: i64 = 1_000;
+
+impl Deposits {
+    /// An account in which nobody has paid anything yet.
+    pub const fn opened(&self) -> DepositsState {
+        DepositsState { slots: [0; SLOTS], open: 0, index: 0, since: SimTime::ZERO }
+    }
+
+    /// A request pays in.
+    pub fn deposit(&self, state: &mut DepositsState, now: SimTime) {
+        self.expire(state, now);
+        if self.ratio > 0.0 {
+            state.open += DEPOSIT;
+        }
+    }
+
+    /// A retry is paid, where there is enough.
+    pub fn withdraw(&self, state: &mut DepositsState, now: SimTime) -> bool {
+        self.expire(state, now);
+        let enough = self.balance(state) >= self.price();
+        if enough {
+            state.open -= self.price();
+        }
+        enough
+    }
+
+    /// What a retry costs, in thousandths of a deposit.
+    fn price(&self) -> i64 {
+        if self.ratio > 0.0 { ((DEPOSIT as f64 / self.ratio) as i64).max(1) } else { DEPOSIT }
+    }
+
+    /// What can be taken out.
+    fn balance(&self, state: &DepositsState) -> i64 {
+        let lump = f64::from(self.per_second) * self.expiry.as_secs_f64();
+        let reserve = (lump * self.price() as f64) as i64;
+        reserve + state.open + state.slots.iter().sum::<i64>()
+    }
+
+    /// Closes the open slot where its time is over. Slots begin when somebody looks, so that what nobody looked at for
+    /// a while lives up to one slot longer.
+    fn expire(&self, state: &mut DepositsState, now: SimTime) {
+        let slot = SimDuration::from_nanos((self.expiry.as_nanos() / SLOTS as u64).max(1));
+        let passed = now - state.since;
+        if passed < slot {
+            return;
+        }
+        let close = |state: &mut DepositsState, sum: i64| {
+            state.slots[state.index as usize] = sum;
+            state.index = (state.index + 1) % SLOTS as u8;
+        };
+        let open = std::mem::take(&mut state.open);
+        close(state, open);
+        // Whole slots in which nothing happened; the last one may have just begun.
+        let empty = (passed.as_nanos() - 1) / slot.as_nanos();
+        for _ in 0..empty.min(SLOTS as u64) {
+            close(state, 0);
+        }
+        state.since = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many of `n` retries each of these moments pays for: (seconds, deposits before, retries wanted).
+    fn granted(account: Deposits, moments: &[(f64, u32, u32)]) -> Vec<u32> {
+        let mut state = account.opened();
+        let mut granted = Vec::new();
+        for &(seconds, deposits, retries) in moments {
+            let now = SimTime::ZERO + SimDuration::from_secs_f64(seconds);
+            (0..deposits).for_each(|_| account.deposit(&mut state, now));
+            granted.push((0..retries).filter(|_| account.withdraw(&mut state, now)).count() as u32);
+        }
+        granted
+    }
+
+    const fn account(ratio: f64, per_second: u32, expiry_s: u64) -> Deposits {
+        Deposits { ratio, per_second, expiry: SimDuration::from_secs(expiry_s) }
+    }
+
+    /// Finagle's defaults, and tower's.
+    const DEFAULT: Deposits = account(0.2, 10, 10);
+
+    #[test]
+    fn the_reserve_is_a_lump() {
+        // Measured on tower 0.5.3.
+        let moments = [
+            (0.0, 0, 150),
+            (1.0, 0, 20),
+            (5.0, 0, 20),
+            (9.9, 0, 20),
+            (10.0, 0, 20),
+            (10.9, 0, 20),
+            (11.0, 0, 150),
+            (12.0, 0, 20),
+            (21.0, 0, 150),
+            (23.0, 0, 150),
+        ];
+        assert_eq!(granted(DEFAULT, &moments), [100, 0, 0, 0, 0, 20, 80, 0, 100, 0]);
+    }
+
+    #[test]
+    fn a_fifth_of_the_requests_pays_for_retries() {
+        // Measured on tower 0.5.3: 100 requests and 100 wanted retries a second. The reserve goes first.
+        let moments: Vec<(f64, u32, u32)> = (0..5).map(|second| (f64::from(second), 100, 100)).collect();
+        assert_eq!(granted(DEFAULT, &moments), [100, 40, 20, 20, 20]);
+        assert_eq!(granted(account(0.2, 0, 10), &[(0.0, 4, 1), (0.0, 1, 2), (0.0, 10, 4)]), [0, 1, 2]);
+        assert_eq!(granted(account(2.0, 0, 10), &[(0.0, 2, 6)]), [4]);
+        assert_eq!(granted(account(0.0, 2, 10), &[(0.0, 100, 30)]), [20]);
+        // A price is rounded down to a thousandth of a deposit, by hand: 1,000 / 0.3 = 3,333.
+        assert_eq!(granted(account(0.3, 0, 10), &[(0.0, 300, 120)]), [90]);
+    }
+
+    #[test]
+    fn deposits_and_withdrawals_expire() {
+        // Measured on tower 0.5.3.
+        let one = account(1.0, 0, 1);
+        let touched = [(0.0, 5, 0), (0.5, 0, 1), (0.95, 0, 1), (1.05, 0, 1), (1.15, 0, 1)];
+        assert_eq!(granted(one, &touched), [0, 1, 1, 0, 0]);
+        assert_eq!(granted(one, &[(0.0, 5, 0), (1.0, 0, 1), (1.1, 0, 1), (1.2, 0, 1)]), [0, 1, 0, 0]);
+        assert_eq!(granted(one, &[(0.0, 5, 0), (3.0, 0, 1)]), [0, 0]);
+        let half = account(0.5, 0, 60);
+        let moments = [(0.0, 100, 0), (30.0, 0, 10), (59.0, 0, 10), (65.0, 0, 10), (67.0, 0, 10)];
+        assert_eq!(granted(half, &moments), [0, 10, 10, 0, 0]);
+    }
+
+    #[test]
+    fn credit_that_is_spent_late_leaves_a_debt() {
+        // Measured on tower 0.5.3.
+        let one = account(1.0, 0, 1);
+        let moments = [(0.0, 10, 0), (0.55, 0, 10), (1.25, 5, 1), (1.5, 6, 3), (1.8, 0, 3)];
+        assert_eq!(granted(one, &moments), [0, 10, 0, 1, 3]);
+    }
+}
