@@ -234,12 +234,12 @@ impl Preset {
         let (mut settled, mut read, unheard) = (Vec::new(), Vec::new(), Faults::default());
         for word in self.family.words {
             let Some(entry) = spoken.get(word.word).filter(|_| !settled.contains(&word.stands_for)) else { continue };
-            let faults = if read.contains(&word.word) { &unheard } else { faults };
+            let heard = if read.contains(&word.word) { &unheard } else { faults };
             read.push(word.word);
-            let before = faults.len();
-            let field = Field::new(entry.key, &entry.node, faults);
+            let before = heard.len();
+            let field = Field::new(entry.key, &entry.node, heard);
             let translated = (word.translate)(&Spoken { field, element: &spoken });
-            if translated.is_none() && faults.len() == before {
+            if translated.is_none() && heard.len() == before {
                 continue;
             }
             settled.push(word.stands_for);
@@ -383,7 +383,8 @@ mod tests {
                 let keys =
                     |table: &Table| table.in_order().iter().map(|(key, _)| (*key).to_owned()).collect::<Vec<_>>();
                 let (mut said, mut unsaid) = (keys(&element), keys(&silent));
-                (said.sort(), unsaid.sort());
+                said.sort();
+                unsaid.sort();
                 assert_eq!(said, unsaid, "{} {}", family.word, word.word);
             }
         }

@@ -1,14 +1,20 @@
 //! The presets, as text and as JSON: which libraries there are, and what one of them does. What a preset means is not
 //! typed here but read off the client that it makes, so that the page cannot say one thing and a run do another.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 
 use super::explain_page::{WIDTH, line, put, wrap};
+use crate::explain::layer::retry_words;
 use crate::explain::words::{duration, percent, range};
 use crate::explain::{LayerExplanation, Repetition};
-use crate::policy::{Client, Kind, RetryBudget, RetryPolicy};
+use crate::policy::header::{HeaderRule, HintHeader, Take};
+use crate::policy::hint::AboveCap;
+use crate::policy::{Backoff, Classification, Client, HintRule, Jitter, Kind, RetryBudget, RetryPolicy};
 use crate::preset::{FAMILIES, Family, Preset, Source, Version, Word};
 use crate::scenario::preset_client;
+use crate::units::SimDuration;
 
 /// The groups of the list, with what their members do.
 const GROUPS: [(Kind, &str); 3] = [
@@ -72,7 +78,9 @@ pub fn one(preset: Preset) -> String {
         line(&mut page, &format!("  {key}"));
     }
     line(&mut page, "\nin a scenario");
-    let example = worded(family).find_map(|(word, _, _)| Some((word.word, word.default()?)));
+    let example = worded(family)
+        .filter_map(|(word, _, _)| Some((word.word, word.default()?)))
+        .find(|(_, default)| !default.starts_with('{'));
     let word = example.map_or_else(String::new, |(word, default)| format!(", {word} = {default}"));
     line(&mut page, &format!("  layers = [{{ preset = \"{}\"{word} }}]", preset.name()));
     page
@@ -80,8 +88,8 @@ pub fn one(preset: Preset) -> String {
 
 fn source(version: &Version) -> String {
     match version.source {
-        Source::Measured(release) => format!("measured on {release}, against scripted answers"),
-        Source::Documented(document) => format!("not measured: documented in {document}"),
+        Source::Measured(release) => format!("measured on {release}"),
+        Source::Documented(document) => format!("documented, not measured: {document}"),
     }
 }
 
@@ -126,13 +134,14 @@ fn facts(preset: Preset) -> Vec<String> {
         return Vec::new();
     };
     let mut facts = vec![tries(policy)];
-    if policy.max_attempts == Some(1) {
-        facts.push(repetition.hint_words.clone());
-        return facts;
+    if policy.max_attempts != Some(1) {
+        facts.push(repeats(policy, repetition));
     }
-    facts.push(repeats(policy, repetition));
-    facts.push(format!("waits: {}", waits(policy, repetition)));
-    facts.push(repetition.hint_words.clone());
+    if policy.max_attempts != Some(1) || policy.backoff != Backoff::None {
+        facts.push(waits(policy, repetition));
+        facts.push(hints(policy));
+    }
+    facts.extend(readings(&client, policy));
     facts.extend(repetition.deadline_words.clone());
     facts.extend(policy.timeout.map(|timeout| format!("gives each attempt {}", duration(timeout))));
     facts.extend(policy.budget.as_ref().map(budget));
@@ -147,9 +156,10 @@ fn facts(preset: Preset) -> Vec<String> {
 
 fn tries(policy: &RetryPolicy) -> String {
     match policy.max_attempts {
-        Some(1) => "tries once, and repeats nothing".into(),
+        Some(1) => "tries once, and repeats nothing unless told to".into(),
         Some(attempts) => format!("tries {attempts} times at most, the first one included"),
         None if policy.deadline.is_some() => "tries as often as its total time allows".into(),
+        None if policy.budget.is_some() => "tries as often as its budget allows".into(),
         None => "tries without end".into(),
     }
 }
@@ -157,13 +167,10 @@ fn tries(policy: &RetryPolicy) -> String {
 fn repeats(policy: &RetryPolicy, repetition: &Repetition) -> String {
     let retry_on = &policy.retry_on;
     let mut text = format!("repeats {}", repetition.retries.join(", "));
-    let with_hint: Vec<String> = retry_on.statuses_with_hint.iter().map(|status| status.to_string()).collect();
-    match with_hint.as_slice() {
-        [] => {}
-        [first, .., last] if with_hint.len() > 4 => {
-            text.push_str(&format!("; of {first} to {last} those that carry a hint"));
-        }
-        some => text.push_str(&format!("; {} where a hint comes with it", some.join(", "))),
+    let with_hint = Classification { statuses: retry_on.statuses_with_hint, ..Classification::default() };
+    let with_hint = retry_words(&with_hint);
+    if !with_hint.is_empty() {
+        let _ = write!(text, "; {} where a hint comes with it", with_hint.join(", "));
     }
     if retry_on.obeys_should_retry {
         text.push_str("; the server's x-should-retry overrules it");
@@ -173,22 +180,91 @@ fn repeats(policy: &RetryPolicy, repetition: &Repetition) -> String {
 
 /// The shape of the waits, and the first few of them.
 fn waits(policy: &RetryPolicy, repetition: &Repetition) -> String {
-    const SHOWN: usize = 4;
+    const SHOWN: u32 = 4;
     let shape = &repetition.wait_words;
-    let some: Vec<String> = repetition.ladder.waits.iter().take(SHOWN).map(|wait| range(wait.from, wait.to)).collect();
-    let alike = repetition.ladder.waits.windows(2).all(|pair| pair[0] == pair[1]);
-    let mut text = match some.first() {
-        None => shape.clone(),
-        Some(_) if repetition.ladder.waits.iter().all(|wait| wait.to.is_zero()) => shape.clone(),
-        Some(one) if alike => format!("{shape}, so {one}"),
-        Some(_) if repetition.ladder.waits.len() > SHOWN => format!("{shape}, so {}, …", some.join(", ")),
-        Some(_) => format!("{shape}, so {}", some.join(", ")),
+    let retries = policy.max_attempts.map_or(u32::MAX, |attempts| attempts.max(SHOWN + 2) - 1);
+    let waits: Vec<String> =
+        (1..=SHOWN.min(retries)).map(|n| policy.own_wait(n)).map(|(from, to)| range(from, to)).collect();
+    let mut text = match &policy.backoff {
+        Backoff::None => "does not wait between its tries".to_owned(),
+        Backoff::Fixed(_) if policy.jitter == Jitter::None => format!("waits: {shape}"),
+        _ => format!("waits: {shape}, so {}, …", waits.join(", ")),
     };
     if let Some(longest) = policy.longest_wait {
-        text.push_str(&format!("; never longer than {}", duration(longest)));
+        let _ = write!(text, "; never longer than {}", duration(longest));
     }
     text
 }
+
+/// What it makes of a hint.
+fn hints(policy: &RetryPolicy) -> String {
+    match policy.hint {
+        HintRule::Ignore => "ignores retry-after".into(),
+        HintRule::AtLeast => "waits retry-after at least".into(),
+        HintRule::Near { beyond } => format!("waits retry-after, at most {} beyond its own wait", duration(beyond)),
+        HintRule::Obey { cap: SimDuration::MAX, .. } => "obeys retry-after, however long it is".into(),
+        HintRule::Obey { cap, above, .. } => {
+            let above = match above {
+                AboveCap::OwnBackoff => "above it waits its own",
+                AboveCap::GiveUp => "above it gives up",
+                AboveCap::Clamp => "above it waits no longer than that",
+                AboveCap::AtOnce => "above it its timer overflows and fires after 1 ms",
+            };
+            format!("obeys retry-after up to {}; {above}", duration(cap))
+        }
+    }
+}
+
+/// What it makes of texts that others read differently, header by header.
+fn readings(client: &Client, policy: &RetryPolicy) -> Vec<String> {
+    let rules = client.grammar().rules.iter().filter(|_| policy.hint != HintRule::Ignore);
+    rules.filter_map(reading).collect()
+}
+
+fn reading(rule: &HeaderRule) -> Option<String> {
+    let lenient = HeaderRule::lenient(rule.header);
+    let kinds = [
+        ("zero", rule.zero, lenient.zero),
+        ("a negative number", rule.negative, lenient.negative),
+        ("a fraction", rule.fraction, lenient.fraction),
+        ("an exponent", rule.exponent, lenient.exponent),
+        ("nan", rule.not_a_number, lenient.not_a_number),
+        ("inf", rule.infinite, lenient.infinite),
+        ("a date", rule.date, lenient.date),
+        ("a past date", rule.past, lenient.past),
+        ("nonsense", rule.unreadable, lenient.unreadable),
+    ];
+    let name = HintHeader::ALL.iter().find(|(header, _)| *header == rule.header)?.1;
+    let mut meanings: Vec<String> = Vec::new();
+    for (take, means) in TAKES {
+        let kinds: Vec<&str> =
+            kinds.iter().filter(|(_, is, usual)| *is == take && is != usual).map(|(kind, ..)| *kind).collect();
+        if !kinds.is_empty() {
+            meanings.push(format!("{} {means}", either(&kinds)));
+        }
+    }
+    (!meanings.is_empty()).then(|| format!("in {name}: {}", meanings.join("; ")))
+}
+
+/// One of these.
+fn either(kinds: &[&str]) -> String {
+    match kinds {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [most @ .., last] => format!("{} or {last}", most.join(", ")),
+    }
+}
+
+/// What a kind of text in a header does.
+const TAKES: [(Take, &str); 7] = [
+    (Take::Use, "is taken as it is"),
+    (Take::Next, "is passed over for the next header"),
+    (Take::Nothing, "is no hint"),
+    (Take::AtOnce, "is a retry at once"),
+    (Take::Tick, "is a retry after 1 ms"),
+    (Take::Never, "ends the retries"),
+    (Take::Fatal, "is an error of its own"),
+];
 
 fn budget(budget: &RetryBudget) -> String {
     match budget {
@@ -295,14 +371,19 @@ mod tests {
     fn a_page_reads_like_this() {
         let page = one(Preset::find("anthropic-python-1.13").unwrap());
         let start = "anthropic-python-1.13: the Python SDK of Anthropic\n\
-            measured on anthropic 1.13.0, against scripted answers\n\
+            measured on anthropic 1.13.0\n\
             other versions: anthropic-python-0.25, anthropic-python-2.14\n\n\
             by default it\n  \
             tries 3 times at most, the first one included\n  \
-            repeats 408, 409, 429, 500..599, timeout, connection; the server's\n    \
-            x-should-retry overrules it\n";
+            repeats 408, 409, 429, 5xx, timeout, connection; the server's x-should-retry\n    \
+            overrules it\n  \
+            waits: 0.5 s doubling to 8 s, −25 % jitter, so 0.375 to 0.5 s, 0.75 to 1 s,\n    \
+            1.5 to 2 s, 3 to 4 s, …\n";
         assert!(page.starts_with(start), "{page}");
-        assert!(page.contains("\n  max_retries  tries after the first one"), "{page}");
+        assert!(page.contains("\n  max_retries  tries after the first one [2] → `max_attempts`\n"), "{page}");
+        let odd = one(Preset::find("openai-npm-6.49").unwrap());
+        assert!(odd.contains("up to 24.9 days; above it its timer overflows and fires\n    after 1 ms\n"), "{odd}");
+        assert!(odd.contains("  in retry-after: zero, a negative number, nan, a past date or nonsense is a"), "{odd}");
     }
 
     #[test]
