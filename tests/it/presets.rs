@@ -2,9 +2,12 @@
 //! they are, and its words are refused with the near one when they are wrong.
 
 use retrycast::document::Place;
+use retrycast::metrics::summarize;
 use retrycast::policy::{Client, Role};
 use retrycast::preset::{FAMILIES, Preset, Source as Known};
+use retrycast::random::Seed;
 use retrycast::scenario::{Refusal, Source, load, preset_client};
+use retrycast::sim::simulate;
 
 /// Every version of every family.
 fn presets() -> impl Iterator<Item = Preset> {
@@ -86,4 +89,40 @@ fn measured_and_documented_presets_can_be_told_apart() {
     let expected =
         ["envoy", "finagle", "client-go", "polly", "resilience4j", "sidekiq", "sqs", "temporal", "client-go-workqueue"];
     assert_eq!(documented, expected);
+}
+
+/// Requests for each call when 100 calls a second meet nothing but 503 for a minute.
+fn amplification_in_an_outage(layer: &str) -> f64 {
+    let text = format!(
+        "horizon = \"70s\"\n[provider.faults.outage]\nrespond = {{ status = 503, after = \"100ms\" }}\n\
+         [clients.one]\nlayers = [{{ {layer} }}]\n[traffic.t]\nkind = \"turns\"\nclient = \"one\"\n\
+         arrivals = {{ poisson = [[\"0s\", \"100/s\"], [\"60s\", \"0/s\"]] }}\n\
+         steps = [{{ name = \"s\", input_tokens = 1, latency = \"1s\" }}]\n"
+    );
+    let scenario = load(&Source::new("outage.toml", &text)).unwrap_or_else(|refusal| panic!("{refusal:#?}"));
+    let figures = summarize(&scenario, &simulate(&scenario, Seed(1)));
+    let count = |what: &str| figures.leaf(&["classes", "t", what]).and_then(|number| number.get()).unwrap_or(f64::NAN);
+    count("requests") / count("calls")
+}
+
+#[test]
+fn a_budget_of_deposits_bounds_what_an_outage_costs() {
+    // By theory: a fifth of the 6,000 requests or so, and six times the reserve of 100, which is there once in 10 s.
+    let amplification = amplification_in_an_outage("preset = \"finagle\"");
+    assert!((1.27..=1.31).contains(&amplification), "{amplification}");
+    let without_reserve = amplification_in_an_outage("preset = \"finagle\", minRetriesPerSec = 0");
+    assert!((1.17..=1.2).contains(&without_reserve), "{without_reserve}");
+}
+
+#[test]
+fn a_limit_on_retries_at_the_same_time_bounds_what_an_outage_costs() {
+    let envoy = "preset = \"envoy\", retry_on = \"5xx\", num_retries = 5";
+    assert!((amplification_in_an_outage(&format!("{envoy}, budget = \"none\"")) - 6.0).abs() < 1e-9);
+    // By hand: each of three places is taken for 100 ms and a wait of 12.5 ms (first) to 125 ms (later), so that 13 to
+    // 27 retries a second come on top of 100.
+    let limited = amplification_in_an_outage(envoy);
+    assert!((1.13..1.27).contains(&limited), "{limited}");
+    // 20 % of those under way; a call alone lasts 100 ms, so about 10 to 25 are, of which 3 to 5 retry.
+    let share = amplification_in_an_outage(&format!("{envoy}, retry_budget = {{ budget_percent = 20 }}"));
+    assert!(share >= limited && share < 1.6, "{share}");
 }
