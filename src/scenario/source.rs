@@ -170,7 +170,6 @@ fn title(field: &Field<'_>) -> Option<String> {
 mod tests {
     use super::*;
     use crate::policy::Kind;
-    use crate::preset::{FAMILIES, Preset};
     use crate::provider::Window;
     use crate::units::SimDuration;
 
