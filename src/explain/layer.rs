@@ -197,7 +197,9 @@ fn status_words(statuses: &StatusSet) -> Vec<String> {
 fn wait_words(policy: &RetryPolicy) -> String {
     let planned = backoff_words(&policy.backoff);
     match policy.backoff {
-        Backoff::None | Backoff::Decorrelated { .. } if policy.jitter == Jitter::None => planned,
+        Backoff::None | Backoff::Decorrelated { .. } | Backoff::Smooth { .. } if policy.jitter == Jitter::None => {
+            planned
+        }
         _ => jittered_words(&planned, policy.jitter),
     }
 }
@@ -234,6 +236,9 @@ fn backoff_words(backoff: &Backoff) -> String {
             format!("after {}", waits.join(", "))
         }
         Backoff::Decorrelated { initial, cap } => format!("decorrelated from {}{}", time(*initial), up_to(*cap)),
+        Backoff::Smooth { initial, factor, cap } => {
+            format!("{} × {factor}ⁿ{}, spread without gaps", time(*initial), up_to(*cap))
+        }
         Backoff::Fibonacci { initial, cap } => format!("{} × 1, 1, 2, 3, 5, …{}", time(*initial), up_to(*cap)),
         Backoff::Power { unit, offset: 0, power } => format!("{} × retriesᵖ with p = {power}", time(*unit)),
         Backoff::Power { unit, offset, power } => format!("{} × (retries + {offset})ᵖ with p = {power}", time(*unit)),

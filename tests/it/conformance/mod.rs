@@ -12,7 +12,9 @@ mod case;
 mod general_keys;
 mod grpc;
 mod http;
+mod npm;
 mod python;
+mod rust;
 mod script;
 mod stacked;
 mod verdict;
@@ -54,13 +56,15 @@ pub(crate) enum Setup {
 
 /// All libraries.
 fn libraries() -> Vec<Library> {
-    let all: [&[Library]; 6] = [
+    let all: [&[Library]; 8] = [
         &anthropic::LIBRARIES,
         &python::LIBRARIES,
         &stacked::LIBRARIES,
         &http::LIBRARIES,
         &aws::LIBRARIES,
         &grpc::LIBRARIES,
+        &npm::LIBRARIES,
+        &rust::LIBRARIES,
     ];
     all.into_iter().flatten().copied().collect()
 }
