@@ -7,7 +7,9 @@
 
 mod path;
 mod result;
+mod sequence;
 
 pub use crate::provider::header_text as header;
 pub use crate::provider::script::{Script, ScriptFault};
 pub use result::{Attempts, Probe, Shown, Span, probe};
+pub use sequence::{Called, sequence};

@@ -219,7 +219,6 @@ fn title(field: &Field<'_>) -> Option<String> {
 mod tests {
     use super::*;
     use crate::policy::Kind;
-    use crate::preset::{FAMILIES, Preset};
     use crate::provider::Window;
     use crate::units::SimDuration;
 
@@ -338,33 +337,5 @@ provider.faults.x.window = ["10m", "40m"]
         let long = world(Some("long"), &[]);
         assert_eq!((probability(&long), long.provider.faults[0].window.map(|w| w.to)), (1.0, Some(at(40))));
         assert_eq!(probability(&world(Some("long"), &["provider.faults.x.probability=25%"])), 0.25);
-    }
-
-    #[test]
-    fn every_preset_can_be_written_in_general_keys() {
-        for family in FAMILIES {
-            for version in family.versions {
-                let preset = Preset { family, version };
-                let general = preset.in_general_keys().replace("\"unlimited\"", "3").replace('\n', ", ");
-                let text = |element: &str| {
-                    format!(
-                        "horizon = \"1m\"\n[clients.c]\nlayers = [{{ {element} }}]\n[traffic.t]\nkind = \"jobs\"\n\
-                         workers = 1\nclient = \"c\"\narrivals = {{ at = [\"0s\"] }}\n\
-                         steps = [{{ name = \"s\", input_tokens = 1, latency = \"1s\" }}]\n"
-                    )
-                };
-                let policy = |element: &str| {
-                    let text = text(element);
-                    let scenario = load(&Source::new("p.toml", &text)).unwrap_or_else(|refusal| panic!("{refusal:#?}"));
-                    scenario.clients[0].elements()[0].role.clone()
-                };
-                let named = format!("name = \"p\", preset = \"{}\", max_attempts = 3", preset.name());
-                let spelled = format!(
-                    "name = \"p\", {}",
-                    general.trim_end_matches(", ").replace("max_attempts = 1,", "max_attempts = 3,")
-                );
-                assert_eq!(policy(&named), policy(&spelled), "{}", preset.name());
-            }
-        }
     }
 }

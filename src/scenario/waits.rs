@@ -11,7 +11,7 @@ const LONGEST_LIST: usize = 1_000;
 const MOST_PARTS: usize = 8;
 
 /// The forms of a backoff.
-const FORMS: [&str; 11] = [
+const FORMS: [&str; 13] = [
     "fixed",
     "linear",
     "exponential",
@@ -20,7 +20,9 @@ const FORMS: [&str; 11] = [
     "list",
     "uniform",
     "decorrelated",
+    "smooth",
     "sum",
+    "jittered",
     "at_least",
     "first_at_once",
 ];
@@ -44,15 +46,28 @@ pub(super) fn backoff(field: &Field<'_>) -> Option<Backoff> {
         ("power", field) => power(&field),
         ("uniform", field) => uniform(&field),
         ("decorrelated", field) => decorrelated(&field),
+        ("smooth", field) => smooth(&field),
         ("sum", field) => sum(&field),
+        ("jittered", field) => jittered(&field),
         ("at_least", field) => at_least(&field),
         ("first_at_once", field) => part(&field).map(|later| Backoff::FirstAtOnce(Box::new(later))),
-        (_, field) => {
-            let waits: Vec<Option<SimDuration>> =
-                field.list("waits", LONGEST_LIST)?.iter().map(Field::duration).collect();
-            waits.into_iter().collect::<Option<Vec<_>>>().map(Backoff::List)
-        }
+        (_, field) => list(&field),
     }
+}
+
+/// Waits as they are, or also backoffs, each for its own retry.
+fn list(field: &Field<'_>) -> Option<Backoff> {
+    let items = field.list("waits", LONGEST_LIST)?;
+    if items.iter().all(|item| item.node.as_table().is_none()) {
+        let waits: Vec<Option<SimDuration>> = items.iter().map(Field::duration).collect();
+        return waits.into_iter().collect::<Option<Vec<_>>>().map(Backoff::List);
+    }
+    let parts = items.iter().map(|item| match item.node.as_table() {
+        Some(_) => part(item),
+        None => item.duration().map(Backoff::Fixed),
+    });
+    let parts: Vec<Option<Backoff>> = parts.collect();
+    parts.into_iter().collect::<Option<Vec<_>>>().map(Backoff::Chain)
 }
 
 /// The first wait, which most ladders need.
@@ -129,9 +144,28 @@ fn decorrelated(field: &Field<'_>) -> Option<Backoff> {
     Some(Backoff::Decorrelated { initial: initial?, cap: cap? })
 }
 
+fn smooth(field: &Field<'_>) -> Option<Backoff> {
+    let reader = field.table("initial, factor and cap")?;
+    let initial = initial(&reader);
+    let factor = reader.or("factor", 2.0, |field| field.number(1.0..=1_000.0));
+    let cap = cap(&reader);
+    reader.finish();
+    Some(Backoff::Smooth { initial: initial?, factor: factor?, cap: cap? })
+}
+
 fn sum(field: &Field<'_>) -> Option<Backoff> {
     let parts: Vec<Option<Backoff>> = field.list("backoffs", MOST_PARTS)?.iter().map(part).collect();
     parts.into_iter().collect::<Option<Vec<_>>>().map(Backoff::Sum)
+}
+
+fn jittered(field: &Field<'_>) -> Option<Backoff> {
+    let reader = field.table("of, jitter and longest")?;
+    let of = reader.need("of", r#"write the backoff that is jittered, such as { exponential = { initial = "1s" } }"#);
+    let of = of.and_then(|field| part(&field));
+    let jitter = reader.need("jitter", r#"write its random part, such as "full""#).and_then(|field| jitter(&field));
+    let longest = reader.or("longest", SimDuration::MAX, Field::positive_duration);
+    reader.finish();
+    Some(Backoff::Jittered { of: Box::new(of?), jitter: jitter?, longest: longest? })
 }
 
 fn at_least(field: &Field<'_>) -> Option<Backoff> {
@@ -147,11 +181,17 @@ fn at_least(field: &Field<'_>) -> Option<Backoff> {
 /// A backoff inside another one.
 fn part(field: &Field<'_>) -> Option<Backoff> {
     let backoff = backoff(field)?;
-    if matches!(backoff, Backoff::Decorrelated { .. }) {
-        // It starts from the wait that was last taken, which here would hold what the other parts added.
-        return field.wrong("`decorrelated` is no part of another backoff", "use it alone, or use `uniform` here");
+    // Both start from where the last wait ended, which here would hold what the other parts added.
+    if has_own_jitter(&backoff) {
+        let word = if matches!(backoff, Backoff::Smooth { .. }) { "smooth" } else { "decorrelated" };
+        return field.wrong(format!("`{word}` is no part of another backoff"), "use it alone, or use `uniform` here");
     }
     Some(backoff)
+}
+
+/// Whether a backoff is random by itself and takes no jitter.
+pub(super) fn has_own_jitter(backoff: &Backoff) -> bool {
+    matches!(backoff, Backoff::Decorrelated { .. } | Backoff::Smooth { .. })
 }
 
 /// A jitter: a word or a table of one form.
@@ -165,12 +205,13 @@ pub(super) fn jitter(field: &Field<'_>) -> Option<Jitter> {
         ]);
     }
     let reader = field.table("one jitter")?;
-    let chosen = reader.only(&["subtract", "add", "add_share", "plus_minus"]);
+    let chosen = reader.only(&["subtract", "add", "add_share", "plus_minus", "down_to"]);
     reader.finish();
     match chosen? {
         ("subtract", field) => field.ratio().map(Jitter::Subtract),
         ("add", field) => field.duration().map(Jitter::Add),
         ("add_share", field) => field.ratio().map(Jitter::AddShare),
+        ("down_to", field) => field.positive_duration().map(Jitter::DownTo),
         (_, field) => field.ratio().map(Jitter::PlusMinus),
     }
 }
@@ -224,7 +265,22 @@ mod tests {
                 "{ at_least = { floor = \"4s\", of = { fixed = \"2s\" } } }",
                 Backoff::AtLeast(second(4), Box::new(Backoff::Fixed(second(2)))),
             ),
+            (
+                "{ list = [\"1s\", { uniform = { low = \"0s\", high = \"3s\" } }] }",
+                Backoff::Chain(vec![
+                    Backoff::Fixed(second(1)),
+                    Backoff::Uniform { low: second(0), high: second(3), per_retry: false },
+                ]),
+            ),
+            (
+                "{ jittered = { of = { fixed = \"2s\" }, jitter = \"full\", longest = \"1s\" } }",
+                Backoff::Jittered { of: Box::new(Backoff::Fixed(second(2))), jitter: Jitter::Full, longest: second(1) },
+            ),
             ("{ first_at_once = { fixed = \"2s\" } }", Backoff::FirstAtOnce(Box::new(Backoff::Fixed(second(2))))),
+            (
+                "{ smooth = { initial = \"1s\", cap = \"9s\" } }",
+                Backoff::Smooth { initial: second(1), factor: 2.0, cap: second(9) },
+            ),
             (
                 "{ decorrelated = { initial = \"1s\", cap = \"9s\" } }",
                 Backoff::Decorrelated { initial: second(1), cap: second(9) },
@@ -249,7 +305,12 @@ mod tests {
             ("{ sum = [] }", "is empty"),
             ("{ sum = { fixed = \"1s\" } }", "must be a list of backoffs, found a table"),
             ("{ sum = [{ decorrelated = { initial = \"1s\" } }] }", "`decorrelated` is no part of another backoff"),
+            ("{ first_at_once = { smooth = { initial = \"1s\" } } }", "`smooth` is no part of another backoff"),
+            ("{ smooth = { initial = \"1s\", factor = 0.5 } }", "must be at least 1, found 0.5"),
             ("{ at_least = { floor = \"4s\" } }", "lacks the key `of`"),
+            ("{ jittered = { of = { fixed = \"1s\" } } }", "lacks the key `jitter`"),
+            ("{ list = [1, { fixed = \"1s\" }] }", "must be a duration with a unit, found 1"),
+            ("{ list = [{ decorrelated = { initial = \"1s\" } }] }", "`decorrelated` is no part of another backoff"),
             ("{ first_at_once = \"2s\" }", "must be a backoff, found \"2s\""),
             ("{ list = [] }", "is empty"),
             ("{ fixed = \"1s\", list = [\"1s\"] }", "says `list` beside `fixed`"),
@@ -266,6 +327,8 @@ mod tests {
         assert_eq!(read("{ add = \"1s\" }", jitter), Ok(Jitter::Add(SimDuration::from_secs(1))));
         assert_eq!(read("{ add_share = \"100%\" }", jitter), Ok(Jitter::AddShare(1.0)));
         assert_eq!(read("{ add_share = 2 }", jitter), Err("must lie in 0..=1, found 2".to_owned()));
+        assert_eq!(read("{ down_to = \"1s\" }", jitter), Ok(Jitter::DownTo(SimDuration::from_secs(1))));
+        assert_eq!(read("{ down_to = \"0s\" }", jitter), Err("must be longer than zero, found \"0s\"".to_owned()));
         assert_eq!(read("{ plus_minus = 2 }", jitter), Err("must lie in 0..=1, found 2".to_owned()));
         assert_eq!(read("\"whole\"", jitter), Err("is none of the known words, found \"whole\"".to_owned()));
     }

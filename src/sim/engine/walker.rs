@@ -5,7 +5,7 @@ use crate::observe::ledger::ClassLedger;
 use crate::observe::timeline::ClassSeries;
 use crate::policy::answer::Answer;
 use crate::policy::circuit_breaker::Gate;
-use crate::policy::retry_budget::RetryBudget;
+use crate::policy::retry_budget::{Passage, RetryBudget};
 use crate::policy::stack::{Host, Note};
 use crate::random::{Key, Stream};
 use crate::sim::bank::{Asker, Bank};
@@ -73,10 +73,17 @@ impl Host for Walker<'_, '_> {
         self.bank.passed_back(guard, self.asker(), answer, now);
     }
 
-    fn pay(&mut self, element: usize, budget: &RetryBudget, answer: &Answer, wanted: bool) -> Option<u32> {
+    fn pay(
+        &mut self,
+        element: usize,
+        budget: &RetryBudget,
+        answer: &Answer,
+        wanted: bool,
+        now: SimTime,
+    ) -> Option<u32> {
         let asker = self.asker();
         let state = self.bank.budget(self.compiled.budgets[element]?, asker);
-        let paid = budget.failed(state, answer, wanted);
+        let paid = budget.failed(state, answer, wanted, now);
         if wanted && paid.is_none() {
             self.ledger.cells[self.clock.cell() as usize].suppressed += 1;
         }
@@ -87,6 +94,13 @@ impl Host for Walker<'_, '_> {
         let asker = self.asker();
         if let Some(index) = self.compiled.budgets[element] {
             budget.succeeded(self.bank.budget(index, asker), last_cost);
+        }
+    }
+
+    fn call_passes(&mut self, element: usize, budget: &RetryBudget, passage: Passage, now: SimTime) {
+        let asker = self.asker();
+        if let Some(index) = self.compiled.budgets[element] {
+            budget.passes(self.bank.budget(index, asker), passage, now);
         }
     }
 
