@@ -159,7 +159,7 @@ fn all_faults_of_a_file_are_told_at_once_and_nothing_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("bad.toml");
     let text = std::fs::read_to_string(scenario("shared_limit")).unwrap();
-    let text = text.replace("horizon = \"10m\"", "horizn = \"10m\"").replace("\"20/min\"", "\"-20/min\"");
+    let text = text.replace("horizon = \"12m\"", "horizn = \"12m\"").replace("\"20/min\"", "\"-20/min\"");
     std::fs::write(&file, text.replace("workers = 10", "workers = 0")).unwrap();
     let out = folder.path().join("out");
     let said = refused(&["run", file.to_str().unwrap(), "--out", out.to_str().unwrap()]);
