@@ -144,7 +144,7 @@ pub(super) struct ProbeArgs {
     /// A scenario whose client is asked
     #[arg(value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
-    /// The client: a preset, or a client of FILE
+    /// The client: one of FILE, or where no FILE is given, a preset
     #[arg(long, value_name = "NAME")]
     pub(super) client: String,
     /// What the server answers, in order
@@ -161,7 +161,8 @@ pub(super) struct ProbeArgs {
     pub(super) set: Vec<String>,
     /// What the client's clock shows, in seconds since 1970: dates in headers are read against it [default: the
     /// beginning of 2026]
-    #[arg(long, value_name = "SECONDS", default_value_t = crate::scenario::SCRIPT_CLOCK, hide_default_value = true)]
+    #[arg(long, value_name = "SECONDS", default_value_t = crate::scenario::SCRIPT_CLOCK, hide_default_value = true,
+        value_parser = clock, allow_negative_numbers = true)]
     pub(super) clock: f64,
     /// Also write the same situation as a scenario, whose `run` makes the same attempts at the same times
     #[arg(long, value_name = "FILE")]
@@ -250,6 +251,14 @@ fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("write a whole number from 0 to {}", u64::MAX))
 }
 
+/// The seconds since 1970 of the years 1 to 9999, which are those that a date in a header can name.
+const CLOCKS: std::ops::RangeInclusive<f64> = -62_135_596_800.0..=253_402_300_799.0;
+
+fn clock(text: &str) -> Result<f64, String> {
+    let clock = text.parse::<f64>().ok().filter(|clock| CLOCKS.contains(clock));
+    clock.ok_or_else(|| "write seconds since 1970, such as 1767225600, between the years 1 and 9999".to_owned())
+}
+
 fn most_requests(text: &str) -> Result<u64, String> {
     let n: u64 = text.parse().map_err(|_| "write a whole number, such as 5000000000".to_owned())?;
     if n == 0 { Err("must be at least 1; leave --max-requests out for the default".to_owned()) } else { Ok(n) }
@@ -298,6 +307,18 @@ mod tests {
         let many = refusal(&["retrycast", "run", "x.toml", "--threads", "99999"]);
         assert!(many.contains("at most 1024"), "{many}");
         assert!(refusal(&["retrycast", "run", "x.toml", "--seed", "many"]).contains("--seed"));
+    }
+
+    #[test]
+    fn a_clock_is_an_instant_that_a_date_can_name() {
+        let probe =
+            |clock| Cli::try_parse_from(["retrycast", "probe", "--client", "x", "--answers", "429", "--clock", clock]);
+        for clock in ["0", "-86400", "1767225600.5"] {
+            assert!(probe(clock).is_ok(), "{clock}");
+        }
+        for clock in ["nan", "inf", "1e300", "soon"] {
+            assert!(probe(clock).unwrap_err().to_string().contains("write seconds since 1970"), "{clock}");
+        }
     }
 
     #[test]

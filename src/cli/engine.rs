@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 
-use super::source::{Source, reason};
+use super::source::{self, Source};
 use crate::experiment::{self, Endless, RunResult, Stopped, Terms};
 use crate::explain::{self, Explanation};
 use crate::plot::{self, Form, Picture, Theme};
@@ -28,11 +28,11 @@ impl std::fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 /// The checked scenario of a file.
-pub(super) fn load(source: &Source, variant: Option<&str>, sets: &[String]) -> anyhow::Result<Scenario> {
-    let path = source.path.to_string_lossy();
-    let beside = source.path.parent().unwrap_or(Path::new(""));
-    let trace = |name: &str| std::fs::read_to_string(beside.join(name)).map_err(|error| reason(&error));
-    let source = scenario::Source { path: &path, text: &source.text, variant, sets, trace: &trace };
+pub(super) fn load(file: &Source, variant: Option<&str>, sets: &[String]) -> anyhow::Result<Scenario> {
+    let path = file.path.to_string_lossy();
+    let beside = file.path.parent().unwrap_or(Path::new(""));
+    let trace = |name: &str| source::trace(&beside.join(name));
+    let source = scenario::Source { path: &path, text: &file.text, variant, sets, trace: &trace };
     scenario::load(&source).map_err(|refusal| Refused(refusal).into())
 }
 

@@ -1,6 +1,7 @@
 //! `retrycast probe`: one client, one script.
 
 use std::io::Write as _;
+use std::ops::Range;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -9,7 +10,8 @@ use anyhow::anyhow;
 use super::args::{Format, ProbeArgs};
 use super::engine::{self, Refused};
 use super::files::{self, Growing};
-use super::source::Source;
+use super::refusal::{cut, harmless};
+use super::source::{Source, shown};
 use super::stream;
 use crate::document::Value;
 use crate::policy::Client;
@@ -23,9 +25,9 @@ use crate::{document, scenario};
 pub(super) fn probe(args: &ProbeArgs) -> anyhow::Result<ExitCode> {
     let client = client(args)?;
     let answers = answers(args)?;
-    let script = Script::parse(&answers, args.clock).map_err(|faults| bad_script(&answers, &faults))?;
+    let script = Script::parse(&answers.text, args.clock).map_err(|faults| bad_script(&answers, &faults))?;
     let found = ask(&client.1, &script, Seed(args.seed));
-    let answers = answers.split_whitespace().collect::<Vec<&str>>().join(" ");
+    let answers = answers.text.split_whitespace().collect::<Vec<&str>>().join(" ");
     if let Some(path) = &args.write {
         write(path, args, &client, &answers, &found)?;
     }
@@ -41,8 +43,8 @@ pub(super) fn probe(args: &ProbeArgs) -> anyhow::Result<ExitCode> {
 /// Writes the situation as a scenario: one turn, or one job where the client has a queue, against a scripted server.
 fn write(path: &Path, args: &ProbeArgs, client: &(String, Client), answers: &str, found: &Probe) -> anyhow::Result<()> {
     let clients = match &args.file {
-        Some(file) if Preset::find(&args.client).is_err() => client_in_file(file, args)?,
-        _ => scenario::preset_layers(&args.client, &args.set).map_err(Refused)?,
+        Some(file) => client_in_file(file, args)?,
+        None => scenario::preset_layers(&args.client, &args.set).map_err(Refused)?,
     };
     let horizon = found.total.max.as_secs_f64().ceil() as u64 + 60;
     let kind = if client.1.queue().is_some() { "kind = \"jobs\"\nworkers = 1" } else { "kind = \"turns\"" };
@@ -78,40 +80,91 @@ fn client_in_file(file: &Path, args: &ProbeArgs) -> anyhow::Result<String> {
     Ok(scenario::client_layers(&source, &args.client).map_err(Refused)?)
 }
 
-/// The client that is asked, with its name: of the file, where one is given and has it, else a preset.
+/// The client that is asked, with its name: of the file, where one is given, else a preset.
 fn client(args: &ProbeArgs) -> anyhow::Result<(String, Client)> {
-    if let Some(file) = args.file.as_ref().filter(|_| Preset::find(&args.client).is_err()) {
+    if let Some(file) = &args.file {
         let scenario = engine::load(&Source::read(file)?, args.variant.as_deref(), &args.set)?;
         if let Some(client) = scenario.clients.iter().find(|client| client.name == args.client) {
             return Ok((client.name.clone(), client.clone()));
         }
         let names: Vec<&str> = scenario.clients.iter().map(|client| client.name.as_str()).collect();
-        let hint = document::near::existing("clients", &names, &args.client);
-        return Err(anyhow!("no client `{}` in `{}`\nhint: {hint}", args.client, file.display()));
+        let mut hint = document::near::existing("clients", &names, &args.client);
+        if Preset::find(&args.client).is_ok() {
+            hint = format!("leave out `{}` to ask the preset; {hint}", shown(file));
+        }
+        return Err(anyhow!("no client `{}` in `{}`\nhint: {hint}", harmless(&args.client), shown(file)));
     }
     let client = scenario::preset_client(&args.client, &args.set).map_err(Refused)?;
     let name = Preset::find(&args.client).map_or_else(|_| args.client.clone(), |preset| preset.name());
     Ok((name, client))
 }
 
-/// The answers of the command line, or of a file, one or more a line.
-fn answers(args: &ProbeArgs) -> anyhow::Result<String> {
-    if let Some(path) = &args.answers_file {
-        let text = Source::read(path)?.text;
-        let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim().trim_end_matches(','));
-        return Ok(lines.filter(|line| !line.is_empty()).collect::<Vec<&str>>().join(", "));
-    }
-    Ok(args.answers.clone().unwrap_or_default())
+/// Answers as text, and where each of them was written.
+struct Answers {
+    text: String,
+    /// The file, as it is printed; `None` for the command line.
+    file: Option<String>,
+    /// For each line of the file that holds answers, where it begins in `text`, and its number.
+    lines: Vec<(usize, usize)>,
 }
 
-fn bad_script(answers: &str, faults: &[ScriptFault]) -> anyhow::Error {
-    let mut text =
-        format!("the answers are not valid: {} fault{}\n", faults.len(), if faults.len() == 1 { "" } else { "s" });
-    for fault in faults {
-        let before = answers[..fault.span.start].chars().count();
-        let carets = "^".repeat(answers[fault.span.clone()].chars().count().max(1));
+/// The answers of the command line, or of a file, one or more a line.
+fn answers(args: &ProbeArgs) -> anyhow::Result<Answers> {
+    let Some(path) = &args.answers_file else {
+        return Ok(Answers { text: args.answers.clone().unwrap_or_default(), file: None, lines: Vec::new() });
+    };
+    let source = Source::read(path)?.text;
+    let mut answers = Answers { text: String::new(), file: Some(shown(path)), lines: Vec::new() };
+    for (line, number) in source.trim_start_matches('\u{feff}').lines().zip(1..) {
+        let line = line.split('#').next().unwrap_or("").trim().trim_end_matches(',');
+        if line.is_empty() {
+            continue;
+        }
+        if !answers.text.is_empty() {
+            answers.text.push_str(", ");
+        }
+        answers.lines.push((answers.text.len(), number));
+        answers.text.push_str(line);
+    }
+    Ok(answers)
+}
+
+/// The most faults of a script that are shown; whoever has more of them starts with these.
+const SHOWN: usize = 20;
+
+fn bad_script(answers: &Answers, faults: &[ScriptFault]) -> anyhow::Error {
+    let plural = if faults.len() == 1 { "fault" } else { "faults" };
+    let of = answers.file.as_ref().map_or_else(String::new, |file| format!(" of `{file}`"));
+    let mut text = format!("the answers{of} are not valid: {} {plural}\n", faults.len());
+    for fault in faults.iter().take(SHOWN) {
+        let (line, part, span) = answers.line_of(fault);
+        let (excerpt, span) = cut(part, span);
+        let before = excerpt[..span.start].chars().count();
+        let carets = "^".repeat(excerpt[span].chars().count().max(1));
+        let place = match (line, &answers.file) {
+            (Some(line), Some(file)) => format!("\n  --> {file}:{line}"),
+            (Some(_) | None, Some(_) | None) => String::new(),
+        };
+        let (excerpt, margin) = (harmless(&excerpt), " ".repeat(before));
         let ScriptFault { message, hint, .. } = fault;
-        text.extend(["\n  ", answers, "\n  ", &" ".repeat(before), &carets, " ", message, "\nhint: ", hint, "\n"]);
+        text.push_str(&format!("{place}\n  {excerpt}\n  {margin}{carets} {message}\nhint: {hint}\n"));
+    }
+    if faults.len() > SHOWN {
+        text.push_str(&format!("\n… and {} more", faults.len() - SHOWN));
     }
     anyhow!("{}", text.trim_end())
+}
+
+impl Answers {
+    /// The line in which a fault lies, with its number in the file, and the fault's place in it.
+    fn line_of(&self, fault: &ScriptFault) -> (Option<usize>, &str, Range<usize>) {
+        let after = self.lines.partition_point(|(start, _)| *start <= fault.span.start);
+        let Some((start, number)) = after.checked_sub(1).and_then(|at| self.lines.get(at)) else {
+            return (None, &self.text, fault.span.clone());
+        };
+        let end = self.lines.get(after).map_or(self.text.len(), |(next, _)| next - ", ".len());
+        let (start, end) = (*start, end.max(*start));
+        let within = |at: usize| at.clamp(start, end) - start;
+        (Some(*number), &self.text[start..end], within(fault.span.start)..within(fault.span.end))
+    }
 }

@@ -170,7 +170,7 @@ fn floor(text: &str, at: usize) -> usize {
 
 /// The part of the line around `span` that is shown, and the span in it. A span that goes on below the line ends with
 /// it; an empty one is widened to one letter where there is one.
-fn cut(line: &str, span: Range<usize>) -> (String, Range<usize>) {
+pub(super) fn cut(line: &str, span: Range<usize>) -> (String, Range<usize>) {
     let from = floor(line, span.start);
     let one = line[from..].chars().next().map_or(from, |letter| from + letter.len_utf8());
     let to = floor(line, span.end.min(line.len())).max(one);

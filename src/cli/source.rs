@@ -49,6 +49,29 @@ impl Source {
     }
 }
 
+/// The text of a trace, or why it cannot be read.
+pub(super) fn trace(path: &Path) -> Result<String, String> {
+    let file = File::open(path).map_err(|error| reason(&error))?;
+    let metadata = file.metadata().map_err(|error| reason(&error))?;
+    if metadata.is_dir() {
+        return Err("it is a folder".to_owned());
+    }
+    let too_large = |bytes: u64| Err(format!("it is larger than 64 MiB, found {bytes} bytes"));
+    if metadata.len() > LARGEST {
+        return too_large(metadata.len());
+    }
+    let mut bytes = Vec::new();
+    // A pipe does not say its size.
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| reason(&error))?;
+    if bytes.len() as u64 > LARGEST {
+        return too_large(bytes.len() as u64);
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let sound = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        format!("it is not UTF-8 text in line {}", 1 + sound.iter().filter(|byte| **byte == b'\n').count())
+    })
+}
+
 /// A path as it is printed: without what could steer a terminal.
 pub(super) fn shown(path: &Path) -> String {
     super::refusal::harmless(&path.to_string_lossy())
@@ -103,5 +126,16 @@ mod tests {
         let path = folder.path().join("large.toml");
         File::create(&path).unwrap().set_len(LARGEST + 1).unwrap();
         assert!(refusal(&path).contains("is larger than 64 MiB"));
+        assert_eq!(trace(&path).unwrap_err(), "it is larger than 64 MiB, found 67108865 bytes");
+    }
+
+    #[test]
+    fn what_is_no_trace_is_called_what_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(trace(folder.path()).unwrap_err(), "it is a folder");
+        assert_eq!(trace(&folder.path().join("none.csv")).unwrap_err(), "no such file or folder");
+        let binary = folder.path().join("binary.csv");
+        std::fs::write(&binary, b"t_s\n1\n\xff\n").unwrap();
+        assert_eq!(trace(&binary).unwrap_err(), "it is not UTF-8 text in line 3");
     }
 }

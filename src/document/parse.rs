@@ -17,7 +17,7 @@ pub const LONGEST: usize = 4 << 20;
 /// The tree of the file's text; `None` where there are faults of syntax.
 pub fn file(source: &str, faults: &Faults) -> Option<Table> {
     if source.len() > LONGEST {
-        let message = format!("is longer than {} MiB, found {} MiB", LONGEST >> 20, source.len() >> 20);
+        let message = format!("is longer than {} MiB ({LONGEST} bytes), found {} bytes", LONGEST >> 20, source.len());
         faults.add(
             Fault::new(Place::TOP, message).hint("put long lists of arrivals into a CSV file and name it as `trace`"),
         );

@@ -80,6 +80,13 @@ fn put(root: &mut Table, setting: &Setting<'_>) -> Result<(), Fault> {
         return Err(Fault::new(setting.path[0].place, "variants are applied before `--set`")
             .hint("set the value itself; it is set in whichever variant is picked"));
     }
+    if setting.path[0].name == "base" {
+        return Err(Fault::new(
+            setting.path[0].place,
+            "is the name of the unpatched file, which `--set` cannot change",
+        )
+        .hint("leave it out, or write `base` in the file"));
+    }
     let mut reached = Reached::Table(root);
     let mut path: Vec<&str> = Vec::new();
     for segment in way {
@@ -179,6 +186,7 @@ mod tests {
             ("horizon.x=1", "has no keys: it is a string", (0, 7)),
             ("horizon", "has no `=`", (0, 7)),
             ("a..b=1", "has an empty name in its path", (2, 3)),
+            ("base=x", "is the name of the unpatched file, which `--set` cannot change", (0, 4)),
             ("variants.x.y=1", "variants are applied before `--set`", (0, 8)),
         ] {
             let fault = set(base, text).unwrap_err();

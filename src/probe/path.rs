@@ -3,13 +3,13 @@
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::backoff::Draws;
 use crate::policy::circuit_breaker::Gate;
-use crate::policy::retry::{GiveUp, LayerState};
+use crate::policy::retry::{GiveUp, LayerState, RetryPolicy};
 use crate::policy::retry_budget::{BudgetState, Passage, RetryBudget};
 use crate::policy::stack::{Client, Cursor, Host, Input, Next, Note};
 use crate::provider::Script;
 use crate::units::{SimDuration, SimTime};
 
-/// More attempts than this are cut off: the client never stops.
+/// More attempts than this are cut off.
 pub(super) const MOST_ATTEMPTS: usize = 10_000;
 
 /// One request of a path.
@@ -29,8 +29,12 @@ pub(super) enum End {
     Answered,
     /// The last answer never comes and nothing gives up on it.
     Hangs,
-    /// It was cut off: the client goes on and on.
+    /// A wait, or an answer, goes past the latest instant of the model.
+    TooLate,
+    /// It was cut off, and nothing would ever have stopped the client.
     Endless,
+    /// It was cut off; the client may stop later.
+    CutOff,
 }
 
 /// One way through a client.
@@ -155,14 +159,16 @@ pub(super) fn walk_with<D: Draws>(
             Next::Send => {
                 world.gave_up = None;
                 if path.attempts.len() >= most {
-                    path.end = End::Endless;
+                    path.end = if goes_on_for_ever(client, script, &path) { End::Endless } else { End::CutOff };
                     return path;
                 }
                 let (ended, answer) = ask(client, script, &states, now, sent);
                 path.attempts.push(Attempt { sent: now, ended, answer, retried_by: None });
                 path.last = answer;
                 if ended == SimTime::NEVER {
-                    path.end = End::Hangs;
+                    let gives_up = client.timeout_at(&states, now).is_some();
+                    let comes = gives_up || script.entry(sent).after.is_some();
+                    path.end = if comes { End::TooLate } else { End::Hangs };
                     return path;
                 }
                 (now, input) = (ended, Input::Answered(answer));
@@ -181,6 +187,20 @@ pub(super) fn walk_with<D: Draws>(
             }
         }
     }
+}
+
+/// Whether a path that was cut off would have gone on for ever: the script repeats its last answer, and the layer that
+/// goes on has no bound on attempts, on time or on what retries cost.
+fn goes_on_for_ever(client: &Client, script: &Script, path: &Path) -> bool {
+    let layer = path.attempts.last().and_then(|attempt| attempt.retried_by);
+    let policy = layer.and_then(|layer| client.elements()[layer].role.policy());
+    let is_free = |policy: &RetryPolicy| {
+        policy.max_attempts.is_none()
+            && policy.deadline.is_none()
+            && policy.budget.is_none()
+            && policy.retries_by_kind.is_empty()
+    };
+    path.attempts.len() > script.entries().len() && policy.is_some_and(is_free)
 }
 
 /// When request number `n` ends, and with what: the scripted answer, or the client's timeout.

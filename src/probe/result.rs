@@ -14,12 +14,15 @@ use std::collections::BTreeMap;
 /// How many ways are drawn between the two ends: enough for a mean within a few per cent.
 const SAMPLES: u64 = 400;
 
+/// The most attempts of all ways together; of long ways fewer are drawn, so that a probe takes a moment.
+const MOST_SAMPLED: u64 = 400_000;
+
 /// A range of durations with its mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Span {
     /// The shortest.
     pub min: SimDuration,
-    /// The mean, in seconds.
+    /// The mean, in seconds; NaN where it is random and only one way was drawn.
     pub mean_s: f64,
     /// The longest.
     pub max: SimDuration,
@@ -32,6 +35,8 @@ pub enum Attempts {
     Always(u64),
     /// It depends on the draws: how often each number came.
     Varying(BTreeMap<u64, u64>),
+    /// More than so many; the probe looked no further.
+    AtLeast(u64),
     /// The client never stops.
     Endless,
 }
@@ -56,7 +61,8 @@ pub struct Probe {
     pub total_wait: Span,
     /// From the first attempt until the caller has its answer.
     pub total: Span,
-    /// What the caller gets: `ok`, `raised 429`, `returned 503`, `hangs`, `never stops`.
+    /// What the caller gets: `ok`, `raised 429`, `returned 503`, `hangs`, `waits past 36 years`, `goes on`,
+    /// `never stops`.
     pub outcome: String,
     /// The attempts of the middle way.
     pub shown: Vec<Shown>,
@@ -67,12 +73,13 @@ pub struct Probe {
 /// Asks a client what it does with a script.
 pub fn probe(client: &Client, script: &Script, seed: Seed) -> Probe {
     let key = seed.key().named("probe");
-    let sampled = (0..SAMPLES).map(|sample| sampled(client, script, key.with(sample)));
-    let first = sampled.clone().next().unwrap_or_else(|| walk(client, script, |_, _, _| Always(0.5), MOST_ATTEMPTS));
-    if first.end == End::Endless {
-        return found(client, script, &first, std::slice::from_ref(&first));
+    let first = sampled(client, script, key.with(0));
+    match first.end {
+        End::Endless | End::CutOff => return found(client, script, &first, std::slice::from_ref(&first)),
+        End::Answered | End::Hangs | End::TooLate => {}
     }
-    let paths: Vec<Path> = sampled.collect();
+    let samples = (MOST_SAMPLED / first.attempts.len().max(1) as u64).clamp(2, SAMPLES);
+    let paths: Vec<Path> = (0..samples).map(|sample| sampled(client, script, key.with(sample))).collect();
     found(client, script, &first, &paths)
 }
 
@@ -89,11 +96,8 @@ fn found(client: &Client, script: &Script, first: &Path, paths: &[Path]) -> Prob
     let lasted =
         |path: &Path| path.attempts.last().map_or(SimDuration::ZERO, |last| last.ended.since(first_sent(path)));
     let took: SimDuration = lasted(first).saturating_sub(first.waits().sum());
-    let total = Span {
-        min: total_wait.min + took,
-        mean_s: paths.iter().map(|path| lasted(path).as_secs_f64()).sum::<f64>() / paths.len() as f64,
-        max: total_wait.max + took,
-    };
+    let total = Span { min: total_wait.min + took, mean_s: mean(paths.iter().map(lasted)), max: total_wait.max + took };
+    let total = Span { mean_s: if total.min == total.max { total.min.as_secs_f64() } else { total.mean_s }, ..total };
     Probe {
         attempts: attempts(first, paths),
         waits,
@@ -110,8 +114,10 @@ fn first_sent(path: &Path) -> crate::units::SimTime {
 }
 
 fn attempts(first: &Path, paths: &[Path]) -> Attempts {
-    if first.end == End::Endless {
-        return Attempts::Endless;
+    match first.end {
+        End::Endless => return Attempts::Endless,
+        End::CutOff => return Attempts::AtLeast(first.attempts.len() as u64),
+        End::Answered | End::Hangs | End::TooLate => {}
     }
     let mut counts = BTreeMap::new();
     for path in paths {
@@ -129,30 +135,37 @@ fn spans(client: &Client, script: &Script, paths: &[Path], longest: usize) -> Ve
     let timeless = without_deadlines(client);
     let [low, high] = [0.0, 1.0].map(|end| walk(&timeless, script, |_, _, _| Always(end), longest));
     let ends: Vec<Vec<SimDuration>> = [&low, &high].map(|path| path.waits().collect()).to_vec();
-    let all: Vec<Vec<SimDuration>> = paths.iter().map(|path| path.waits().collect()).collect();
+    let mut all: Vec<_> = paths.iter().map(Path::waits).collect();
     (0..longest.saturating_sub(1))
         .map(|n| {
-            let seen: Vec<SimDuration> = all.iter().filter_map(|waits| waits.get(n).copied()).collect();
+            let seen: Vec<SimDuration> = all.iter_mut().filter_map(Iterator::next).collect();
             let bounds = ends.iter().filter_map(|waits| waits.get(n)).chain(&seen);
-            Span {
-                min: bounds.clone().min().copied().unwrap_or_default(),
-                mean_s: seen.iter().map(|wait| wait.as_secs_f64()).sum::<f64>() / seen.len().max(1) as f64,
-                max: bounds.max().copied().unwrap_or_default(),
-            }
+            let min = bounds.clone().min().copied().unwrap_or_default();
+            span(min, bounds.max().copied().unwrap_or_default(), &seen)
         })
         .collect()
+}
+
+/// A range with the mean of what was seen in it.
+fn span(min: SimDuration, max: SimDuration, seen: &[SimDuration]) -> Span {
+    Span { min, max, mean_s: if min == max { min.as_secs_f64() } else { mean(seen.iter().copied()) } }
+}
+
+/// The mean in seconds of what was drawn more than once; NaN else.
+fn mean(seen: impl ExactSizeIterator<Item = SimDuration>) -> f64 {
+    let n = seen.len();
+    if n < 2 { f64::NAN } else { seen.map(SimDuration::as_secs_f64).sum::<f64>() / n as f64 }
 }
 
 /// The range of a sum of waits: the sums of both ends where every path takes all of them, else what was seen.
 fn sum_span(waits: &[Span], paths: &[Path], sum: impl Fn(&Path) -> SimDuration, client: &Client) -> Span {
     let sums: Vec<SimDuration> = paths.iter().map(sum).collect();
     let all_alike = paths.iter().all(|path| path.attempts.len() == waits.len() + 1);
-    let mean_s = sums.iter().map(|sum| sum.as_secs_f64()).sum::<f64>() / sums.len().max(1) as f64;
     if all_alike && !has_deadline(client) {
-        return Span { min: waits.iter().map(|w| w.min).sum(), mean_s, max: waits.iter().map(|w| w.max).sum() };
+        return span(waits.iter().map(|w| w.min).sum(), waits.iter().map(|w| w.max).sum(), &sums);
     }
     let (min, max) = (sums.iter().min().copied().unwrap_or_default(), sums.iter().max().copied().unwrap_or_default());
-    Span { min, mean_s, max }
+    span(min, max, &sums)
 }
 
 fn has_deadline(client: &Client) -> bool {
@@ -192,7 +205,9 @@ fn shown(client: &Client, script: &Script, path: &Path) -> Vec<Shown> {
 pub(super) fn outcome(client: &Client, path: &Path) -> String {
     match path.end {
         End::Hangs => return "hangs".to_owned(),
+        End::TooLate => return "waits past 36 years".to_owned(),
         End::Endless => return "never stops".to_owned(),
+        End::CutOff => return "goes on".to_owned(),
         End::Answered => {}
     }
     let answer = path.last;
@@ -221,7 +236,9 @@ fn why(client: &Client, path: &Path) -> Option<String> {
     }
     match path.end {
         End::Hangs => return Some("no answer comes, and no layer has a timeout".to_owned()),
-        End::Endless => return Some(format!("cut off after {MOST_ATTEMPTS} attempts")),
+        End::TooLate => return Some("its waits go past the 36 years that are looked at".to_owned()),
+        End::Endless => return Some(format!("nothing stops it; cut off after {MOST_ATTEMPTS} attempts")),
+        End::CutOff => return Some(format!("the probe looks at {MOST_ATTEMPTS} attempts; the client goes on")),
         End::Answered => {}
     }
     let (element, why) = path.gave_up?;
@@ -234,4 +251,53 @@ fn why(client: &Client, path: &Path) -> Option<String> {
         GiveUp::HintBroken => format!("`{name}` fails over the hint itself"),
         GiveUp::Suppressed => format!("the retry budget of `{name}` does not allow another attempt"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Source, load};
+
+    /// A client of one layer with these settings.
+    fn client(settings: &str) -> Client {
+        let text = format!(
+            "horizon = \"1h\"\n[clients.c]\nlayers = [{{ name = \"a\", retry_on = \"any\", {settings} }}]\n\
+             [traffic.t]\nkind = \"turns\"\nclient = \"c\"\narrivals = {{ at = [\"0s\"] }}\n\
+             steps = [{{ name = \"s\", input_tokens = 1, latency = \"1s\" }}]\n"
+        );
+        load(&Source::new("c.toml", &text)).unwrap_or_else(|refusal| panic!("{refusal:?}")).clients.remove(0)
+    }
+
+    fn ask(client: &Client, answers: &str) -> Probe {
+        probe(client, &Script::parse(answers, 0.0).unwrap(), Seed(1))
+    }
+
+    #[test]
+    fn a_bound_beyond_the_probe_is_not_called_endless() {
+        let many = ask(&client("max_attempts = 20000, backoff = { fixed = \"1s\" }"), "429 forever");
+        assert_eq!((many.attempts, many.outcome.as_str()), (Attempts::AtLeast(10_000), "goes on"));
+        let bounded = ask(&client("max_attempts = 9000, backoff = { fixed = \"1s\" }"), "429 forever");
+        assert_eq!((bounded.attempts, bounded.outcome.as_str()), (Attempts::Always(9_000), "raised 429"));
+        let endless = ask(&client("max_attempts = \"unlimited\", backoff = { fixed = \"1s\" }"), "429 forever");
+        assert_eq!((endless.attempts, endless.outcome.as_str()), (Attempts::Endless, "never stops"));
+    }
+
+    #[test]
+    fn a_mean_of_one_draw_is_not_given() {
+        let settings = "max_attempts = \"unlimited\", backoff = { fixed = \"1s\" }, jitter = \"full\"";
+        let random = ask(&client(settings), "429 forever");
+        assert!(random.waits[0].mean_s.is_nan() && random.total.mean_s.is_nan(), "{:?}", random.waits[0]);
+        let fixed = ask(&client("max_attempts = \"unlimited\", backoff = { fixed = \"1s\" }"), "429 forever");
+        assert_eq!(fixed.waits[0].mean_s, 1.0);
+    }
+
+    #[test]
+    fn a_wait_of_centuries_is_no_hang() {
+        // Forty waits of a year.
+        let slow = client("max_attempts = 41, backoff = { fixed = \"366d\" }");
+        let late = ask(&slow, "429 forever");
+        assert_eq!(late.outcome, "waits past 36 years");
+        let patient = client("max_attempts = 2, backoff = { fixed = \"1s\" }");
+        assert_eq!(ask(&patient, "hang").outcome, "hangs");
+    }
 }

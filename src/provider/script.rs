@@ -136,17 +136,23 @@ fn entry(text: &str, span: std::ops::Range<usize>, is_last: bool, now_unix_s: f6
         hints: Vec::new(),
     };
     let mut head = false;
+    let mut keys: Vec<String> = Vec::new();
     for word in &words {
         let piece = &text[word.clone()];
         if let Some((key, value)) = piece.split_once('=') {
-            field(&mut read, key, value.trim_matches(['"', '\'']), now_unix_s)
-                .map_err(|(message, hint)| fault(word.clone(), message, &hint))?;
+            let key = key.to_ascii_lowercase();
+            let (key, value) = (key.as_str(), value.trim_matches(['"', '\'']));
+            if keys.iter().any(|earlier| earlier == key) {
+                return Err(fault(word.clone(), format!("`{}` is there twice", shown(key)), "keep one"));
+            }
+            keys.push(key.to_owned());
+            field(&mut read, key, value, now_unix_s).map_err(|(message, hint)| fault(word.clone(), message, &hint))?;
         } else if piece == "forever" {
             if !is_last {
                 return Err(fault(word.clone(), "`forever` ends a script".into(), "put this answer last"));
             }
         } else if head {
-            let message = format!("is a second answer, found {piece}");
+            let message = format!("is a second answer, found {}", shown(piece));
             return Err(fault(word.clone(), message, "put a comma between two answers"));
         } else {
             head = true;
@@ -172,7 +178,7 @@ fn kind(read: &mut Entry, word: &str) -> Result<(), String> {
         "ok" => Outcome::Delivered,
         _ => {
             let status = word.parse::<u16>().ok().filter(|status| (200..=599).contains(status));
-            let Some(status) = status else { return Err(format!("is no answer, found {word}")) };
+            let Some(status) = status else { return Err(format!("is no answer, found {}", shown(word))) };
             // Whatever succeeds is counted as a 200.
             let fails = status >= 400;
             read.status = if fails { status } else { 200 };
@@ -191,14 +197,13 @@ fn kind(read: &mut Entry, word: &str) -> Result<(), String> {
 const CODE_FIELDS: [&str; 3] = ["error_code", "error-code", "x-amzn-errortype"];
 
 fn field(read: &mut Entry, key: &str, value: &str, now_unix_s: f64) -> Result<(), (String, String)> {
-    let key = key.to_ascii_lowercase();
     if key == "slow" {
         let after = parse::duration(value)
             .map_err(|misread| (misread.to_string(), "write slow=3s before a status".to_owned()))?;
         read.after = read.after.map(|_| after);
         return Ok(());
     }
-    if CODE_FIELDS.contains(&key.as_str()) {
+    if CODE_FIELDS.contains(&key) {
         read.code = Code::named(value);
         return Ok(());
     }
@@ -212,7 +217,7 @@ fn field(read: &mut Entry, key: &str, value: &str, now_unix_s: f64) -> Result<()
         return Ok(());
     }
     if key.is_empty() || !key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
-        return Err((format!("is no header, found {key}"), "write a header as name=value".to_owned()));
+        return Err((format!("is no header, found {}", shown(key)), "write a header as name=value".to_owned()));
     }
     let known = HintHeader::ALL
         .iter()
@@ -220,8 +225,32 @@ fn field(read: &mut Entry, key: &str, value: &str, now_unix_s: f64) -> Result<()
     if let Some((header, _)) = known {
         read.hints.push((*header, said(*header, value, now_unix_s)));
     }
-    // Any other header may stand there; no library looks at it.
-    Ok(())
+    // Any other header may stand there, since no library looks at it; but not one that was meant to be looked at.
+    match meant(key).filter(|_| known.is_none()) {
+        Some(meant) => Err((format!("is not known, found {}", shown(key)), format!("did you mean `{meant}`?"))),
+        None => Ok(()),
+    }
+}
+
+/// The known field that this one looks like: one slip in a short name, two in a long one.
+fn meant(key: &str) -> Option<&'static str> {
+    const LONGEST: usize = 64;
+    let headers = HintHeader::ALL.iter().map(|(_, name)| *name);
+    let known = headers.chain(CODE_FIELDS).chain(["slow", "x-should-retry"]);
+    let distance = |name: &&str| {
+        let slips = strsim::osa_distance(key, name);
+        (slips <= (name.len() / 4).min(2)).then_some(slips)
+    };
+    known.filter(|_| key.len() <= LONGEST).filter_map(|name| Some((distance(&name)?, name))).min().map(|(_, name)| name)
+}
+
+/// A word of a script as a message shows it: not longer than a line, and nothing in it that steers a terminal.
+fn shown(word: &str) -> String {
+    let mut shown: String = word.chars().take(60).flat_map(char::escape_debug).collect();
+    if word.chars().nth(60).is_some() {
+        shown.push('…');
+    }
+    shown
 }
 
 #[cfg(test)]
@@ -264,7 +293,22 @@ mod tests {
         assert_eq!(faults("429 200"), ["is a second answer, found 200"]);
         assert_eq!(faults("retry-after=2"), ["has fields and no answer"]);
         assert_eq!(faults("slow=3 200").len(), 1);
+        assert_eq!(faults("429 retry-after=1 Retry-After=2"), ["`retry-after` is there twice"]);
+        assert_eq!(faults(&"x".repeat(1_000_000))[0].chars().count(), "is no answer, found ".len() + 61);
+        assert_eq!(faults("4\u{1b}29"), ["is no answer, found 4\\u{1b}29"]);
         assert_eq!(faults(""), ["is empty"]);
+    }
+
+    #[test]
+    fn a_header_that_looks_like_a_known_one_is_refused_and_any_other_is_let_pass() {
+        for slip in ["retry-afer", "retryafter", "retry_after", "x-should-rety", "x-retry-after"] {
+            assert_eq!(faults(&format!("429 {slip}=2")), [format!("is not known, found {slip}")]);
+        }
+        let known = ["retry-after", "x-ratelimit-reset-tokens", "x-amzn-errortype"];
+        let others = ["allow", "date", "server", "x-ratelimit-limit", "x-ratelimit-remaining", "x-request-id", "via"];
+        for header in known.into_iter().chain(others) {
+            assert!(Script::parse(&format!("429 {header}=2"), 0.0).is_ok(), "{header}");
+        }
     }
 
     #[test]

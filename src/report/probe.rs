@@ -9,7 +9,7 @@ use crate::units::SimDuration;
 
 /// The probe as text, for a terminal of at least 40 columns.
 pub fn text(client: &str, answers: &str, probe: &Probe) -> String {
-    let mut out = format!("{client} · answers: {answers}\n\n");
+    let mut out = format!("{} · answers: {}\n\n", harmless(client), harmless(answers));
     let _ = writeln!(out, "{}", verdict(probe));
     out.push('\n');
     let width = probe.shown.iter().map(|shown| shown.answer.chars().count()).max().unwrap_or(0).clamp(6, 44);
@@ -20,7 +20,7 @@ pub fn text(client: &str, answers: &str, probe: &Probe) -> String {
             (Some(wait), None) => waits(wait),
             (None, _) => probe.outcome.clone(),
         };
-        let answer = shortened(&shown.answer, width);
+        let answer = shortened(&harmless(&shown.answer), width);
         let _ = writeln!(out, "  {:>7}  {answer:width$}  {then}", n + 1);
     }
     if probe.shown.len() > SHOWN {
@@ -34,6 +34,11 @@ pub fn text(client: &str, answers: &str, probe: &Probe) -> String {
 
 /// The most attempts that are listed.
 const SHOWN: usize = 40;
+
+/// The text without what could steer a terminal.
+fn harmless(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+}
 
 fn shortened(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
@@ -50,12 +55,13 @@ fn verdict(probe: &Probe) -> String {
             let (low, high) = ends(counts);
             format!("{low} to {high} requests")
         }
+        Attempts::AtLeast(n) => format!("more than {n} requests"),
         Attempts::Endless => "requests without end".to_owned(),
     };
     let waiting = range(&probe.total_wait);
     let lasting = range(&probe.total);
     match probe.attempts {
-        Attempts::Endless => format!("{attempts}: {}", probe.outcome),
+        Attempts::Endless | Attempts::AtLeast(_) => format!("{attempts}: {}", probe.outcome),
         Attempts::Always(_) | Attempts::Varying(_) if waiting == lasting => {
             format!("{attempts}, {waiting} of waiting: {}", probe.outcome)
         }
@@ -71,6 +77,9 @@ fn waits(wait: &Span) -> String {
     }
     if wait.min == wait.max {
         return format!("waits {}", wait.max);
+    }
+    if wait.mean_s.is_nan() {
+        return format!("waits {}", range(wait));
     }
     format!("waits {} (mean {})", range(wait), seconds(wait.mean_s))
 }
@@ -108,6 +117,7 @@ pub fn json(client: &str, answers: &str, probe: &Probe) -> Value {
                 counts.iter().map(|(attempts, times)| (attempts.to_string(), json!(times))).collect();
             json!({ "min": min, "max": max, "counts": counts })
         }
+        Attempts::AtLeast(n) => json!({ "at_least": n }),
         Attempts::Endless => Value::Null,
     };
     json!({
@@ -125,5 +135,5 @@ pub fn json(client: &str, answers: &str, probe: &Probe) -> Value {
 }
 
 fn span(span: &Span) -> Value {
-    json!({ "min": span.min.as_secs_f64(), "mean": span.mean_s, "max": span.max.as_secs_f64() })
+    json!({ "min": span.min.as_secs_f64(), "mean": Some(span.mean_s).filter(|mean| !mean.is_nan()), "max": span.max.as_secs_f64() })
 }

@@ -38,8 +38,8 @@ fn process(field: &Field<'_>, context: &Context<'_>) -> Option<ArrivalProcess> {
             let (every, window) = (field.positive_duration(), window(&reader, context));
             every.zip(window).map(|(every, window)| ArrivalProcess::Every { every, window })
         }
-        Some(("at", field)) => at(&field).map(ArrivalProcess::At),
-        Some((_, field)) => trace::read(&field, &reader, context.trace).map(ArrivalProcess::At),
+        Some(("at", field)) => at(&field, context).map(ArrivalProcess::At),
+        Some((_, field)) => trace::read(&field, &reader, context).map(ArrivalProcess::At),
     };
     reader.finish();
     process
@@ -130,11 +130,21 @@ fn count(field: &Field<'_>, reader: &Reader<'_>, window: Option<Window>) -> Opti
     Some(ArrivalProcess::Count { count: count as u32, pieces, window })
 }
 
-fn at(field: &Field<'_>) -> Option<Vec<SimTime>> {
+fn at(field: &Field<'_>, context: &Context<'_>) -> Option<Vec<SimTime>> {
     let mut times: Vec<SimTime> = Vec::new();
     let mut sound = true;
     for item in field.list("instants", MOST_INSTANTS)? {
         match item.instant() {
+            Some(at) if at >= context.end() => {
+                let horizon = context.end() - SimTime::ZERO;
+                item.wrong::<()>(
+                    format!("lies past the end of the run, at {horizon}"),
+                    "leave it out, or lengthen the `horizon`",
+                );
+                sound = false;
+                // Later ones lie there too.
+                break;
+            }
             Some(at) if times.last().is_none_or(|last| *last <= at) => times.push(at),
             Some(_) => {
                 item.wrong::<()>("is earlier than the instant before it", "write the instants in ascending order");

@@ -92,13 +92,27 @@ fn window_of(field: &Field<'_>, windows: &[(&str, When)]) -> Option<Window> {
 }
 
 /// Reads the origin: an instant, or the fault whose window begins there.
-pub(super) fn origin(field: Option<&Field<'_>>, windows: &[(&str, When)]) -> Option<(SimTime, Option<String>)> {
+pub(super) fn origin(
+    field: Option<&Field<'_>>,
+    windows: &[(&str, When)],
+    context: &Context<'_>,
+) -> Option<(SimTime, Option<String>)> {
     let Some(field) = field else { return Some((SimTime::ZERO, None)) };
-    let Value::String(text) = &field.node.value else { return field.instant().map(|at| (at, None)) };
+    let instant = || match field.instant()? {
+        at if at < context.end() => Some((at, None)),
+        _ => {
+            let horizon = context.end() - SimTime::ZERO;
+            field.wrong(
+                format!("lies past the end of the run, at {horizon}"),
+                "write an earlier instant, or lengthen the `horizon`",
+            )
+        }
+    };
+    let Value::String(text) = &field.node.value else { return instant() };
     let names = windows.iter().any(|(name, _)| name == text);
     // A text that begins like a number is meant as a time; its faults say so.
     if !names && (text.starts_with(|c: char| c.is_ascii_digit() || c == '-') || parse::duration(text).is_ok()) {
-        return field.instant().map(|at| (at, None));
+        return instant();
     }
     let window = window_of(field, windows)?;
     Some((window.from, Some(text.clone())))

@@ -181,7 +181,7 @@ fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, f
     let traffic_field = reader.need("traffic", "describe who wants what as [traffic.NAME]");
     let classes = traffic::traffic(traffic_field.as_ref(), &context);
     let phases = phases::phases(reader.get("phases").as_ref(), &read_provider.windows, &context);
-    let origin = phases::origin(reader.get("origin").as_ref(), &read_provider.windows);
+    let origin = phases::origin(reader.get("origin").as_ref(), &read_provider.windows, &context);
     reader.finish();
     check::check(
         &check::Parts { provider: &read_provider, guards: &guards, clients: &clients, classes: &classes },

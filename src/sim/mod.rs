@@ -16,6 +16,7 @@ mod buckets;
 mod engine;
 mod event;
 pub mod event_queue;
+mod observer;
 mod record;
 mod workforce;
 mod world;
@@ -25,7 +26,7 @@ use crate::observe::{Outcome, PhasePlan};
 use crate::random::Seed;
 use crate::scenario::Scenario;
 
-pub use engine::{Course, Fact, Fate, Observer, Unobserved};
+pub use observer::{Course, Fact, Fate, Observer, Unobserved};
 
 /// Runs a scenario once.
 ///
@@ -41,7 +42,7 @@ pub fn simulate(scenario: &Scenario, seed: Seed) -> Outcome {
 pub fn simulate_observed(scenario: &Scenario, seed: Seed, observer: &mut impl Observer) -> Outcome {
     let mut plan = PhasePlan::new(scenario, None);
     if PhasePlan::is_open(scenario) {
-        let mut attendant = Attendant { observer, goes_on: true };
+        let mut attendant = observer::Attendant { observer, goes_on: true };
         let first = engine::run(scenario, seed, plan, &mut attendant);
         if !attendant.goes_on {
             return first;
@@ -49,24 +50,4 @@ pub fn simulate_observed(scenario: &Scenario, seed: Seed, observer: &mut impl Ob
         plan = PhasePlan::new(scenario, Some(recovery::recovered_at(scenario, &first.timeline)));
     }
     engine::run(scenario, seed, plan, observer)
-}
-
-/// An observer of the first of two passes: it is shown nothing and may end the run all the same.
-struct Attendant<'a, O> {
-    observer: &'a mut O,
-    goes_on: bool,
-}
-
-impl<O: Observer> Observer for Attendant<'_, O> {
-    const WATCHES: bool = false;
-    const ATTENDS: bool = O::ATTENDS;
-
-    fn see(&mut self, _: &Fact) -> bool {
-        true
-    }
-
-    fn goes_on(&mut self, course: &Course) -> bool {
-        self.goes_on = self.observer.goes_on(&Course { is_first_of_two: true, ..course.clone() });
-        self.goes_on
-    }
 }

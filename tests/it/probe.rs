@@ -99,3 +99,53 @@ fn a_call_path_with_a_budget_does_what_was_observed() {
         check(&path, prefix, situation);
     }
 }
+
+/// Exit 2 and what standard error says.
+#[track_caller]
+fn refused(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_retrycast"))
+        .args(arguments)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+    said
+}
+
+#[test]
+fn a_file_of_answers_with_many_faults_shows_the_first_with_their_lines() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("answers.txt");
+    let line = "429 retry-after=1, nonsense, 200, ".repeat(500);
+    std::fs::write(&file, format!("\u{feff}# first\n429\n{line}\n\u{1b}[31m\n")).expect("it is written");
+    let file = file.to_str().expect("a plain path");
+    let said = refused(&["probe", "--client", "openai-python", "--answers-file", file]);
+    assert!(said.starts_with(&format!("error: the answers of `{file}` are not valid: 501 faults\n")), "{said}");
+    assert!(said.contains(&format!("\n  --> {file}:3\n")) && said.ends_with("… and 481 more\n"), "{said}");
+    assert!(said.len() < 10_000 && !said.contains('\u{1b}'), "{}", said.len());
+    std::fs::write(file, "\u{feff}429 # first\n200\n").expect("it is written");
+    assert!(retrycast(&["probe", "--client", "openai-python", "--answers-file", file]).contains("429, 200"));
+}
+
+#[test]
+fn a_file_is_read_whoever_is_asked_and_its_client_wins_over_a_preset() {
+    let said = refused(&["probe", "none.toml", "--client", "openai-python", "--answers", "429"]);
+    assert!(said.starts_with("error: no file `none.toml`"), "{said}");
+    let storm = "scenarios/report_storm.toml";
+    let said = refused(&["probe", storm, "--client", "openai-python", "--answers", "429"]);
+    assert!(said.contains("hint: leave out `scenarios/report_storm.toml` to ask the preset"), "{said}");
+    refused(&["probe", "--client", "openai-python", "--variant", "after", "--answers", "429"]);
+    refused(&["probe", storm, "--client", "batch", "--variant", "none", "--answers", "429"]);
+
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("own.toml");
+    let text = "horizon = \"1h\"\n[clients.openai-python]\n\
+        layers = [{ name = \"own\", max_attempts = 7, retry_on = \"any\", backoff = { fixed = \"1s\" } }]\n\
+        [traffic.call]\nkind = \"turns\"\nclient = \"openai-python\"\narrivals = { at = [\"0s\"] }\n\
+        steps = [{ name = \"a\", input_tokens = 1, latency = \"1s\" }]\n";
+    std::fs::write(&file, text).expect("it is written");
+    let file = file.to_str().expect("a plain path");
+    let said = retrycast(&["probe", file, "--client", "openai-python", "--answers", "429 forever"]);
+    assert!(said.contains("7 requests"), "{said}");
+}

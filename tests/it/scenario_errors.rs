@@ -503,7 +503,7 @@ fn faults_of_syntax_come_before_all_meaning() {
     assert_data_eq!(
         said(&"a = 1\n".repeat(9 << 20), None, &[]),
         str![[r#"
-1:1 is longer than 4 MiB, found 54 MiB
+1:1 is longer than 4 MiB (4194304 bytes), found 56623104 bytes
   put long lists of arrivals into a CSV file and name it as `trace`
 
 "#]]

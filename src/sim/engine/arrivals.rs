@@ -1,12 +1,12 @@
 //! Tasks arrive: turns start at once, jobs wait out their delay and queue.
 
 use super::Engine;
-use super::fact::{Fact, Observer};
 use crate::policy::retry::LayerState;
 use crate::policy::stack::Place;
 use crate::random::stream::mix;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
+use crate::sim::observer::{Fact, Observer};
 use crate::sim::record::{NO_TASK, NO_WORKER, Task};
 use crate::sim::workforce::Waiter;
 use crate::units::SimTime;

@@ -1,11 +1,11 @@
 //! The end of a run: what is in flight is counted, series are filled up.
 
 use super::Engine;
-use super::fact::Observer;
 use crate::observe::ledger::ClassLedger;
 use crate::observe::series::LevelSeries;
 use crate::observe::{Outcome, WorkerActivity};
 use crate::random::Seed;
+use crate::sim::observer::Observer;
 use crate::sim::record::{Doing, NO_TASK, NO_WORKER, Task};
 use crate::units::SimTime;
 

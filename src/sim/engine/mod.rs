@@ -3,7 +3,6 @@
 
 mod arrivals;
 mod closing;
-mod fact;
 mod queue;
 mod requests;
 mod runs;
@@ -27,10 +26,9 @@ use crate::policy::stack::Place;
 use crate::provider::ProviderState;
 use crate::random::Seed;
 use crate::scenario::Scenario;
+use crate::sim::observer::{Course, Fact, Observer};
 use crate::traffic::arrivals::ArrivalState;
 use crate::units::SimTime;
-
-pub use fact::{Course, Fact, Fate, Observer, Unobserved};
 
 /// What changes of one class during a run.
 struct ClassState {

@@ -1,12 +1,12 @@
 //! Jobs in the queue, and the workers who take them.
 
 use super::Engine;
-use super::fact::Observer;
 use crate::policy::circuit_breaker::Pause;
 use crate::policy::stack::{Input, Place};
 use crate::sim::bank::Asker;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
+use crate::sim::observer::Observer;
 use crate::sim::record::NO_WORKER;
 use crate::sim::workforce::Waiter;
 use crate::units::SimTime;

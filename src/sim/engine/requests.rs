@@ -1,7 +1,6 @@
 //! Requests: sent, judged by the provider, ended by an answer or a timeout.
 
 use super::Engine;
-use super::fact::{Fact, Observer};
 use crate::observe::AnswerKind;
 use crate::observe::ledger::ClassLedger;
 use crate::observe::timeline::ClassSeries;
@@ -12,6 +11,7 @@ use crate::random::stream::mix;
 use crate::sim::bank::Asker;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
+use crate::sim::observer::{Fact, Observer};
 use crate::sim::record::{Doing, NO_WORKER, PackedSource, Run};
 use crate::sim::world::purpose;
 use crate::units::{SimDuration, SimTime};

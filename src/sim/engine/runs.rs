@@ -2,7 +2,6 @@
 
 use super::Engine;
 use super::closing::count_requests;
-use super::fact::{Fact, Fate, Observer};
 use super::walker::Walker;
 use crate::observe::WorkerActivity;
 use crate::policy::retry::LayerState;
@@ -11,6 +10,7 @@ use crate::random::stream::mix;
 use crate::random::{Distribution, Stream};
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
+use crate::sim::observer::{Fact, Fate, Observer};
 use crate::sim::record::{Doing, NO_TASK, NO_WORKER, Run, Task};
 use crate::sim::workforce::Waiter;
 use crate::sim::world::purpose;

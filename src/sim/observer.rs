@@ -1,4 +1,5 @@
-//! What an observer is shown of a run.
+//! Who watches a run. The engine keeps no history; whoever wants one is shown every fact as it happens, and may end the
+//! run early, as may someone who only wants to know how far it has come.
 
 use crate::policy::answer::Answer;
 use crate::provider::AnsweredBy;
@@ -105,5 +106,25 @@ impl Observer for Unobserved {
 
     fn see(&mut self, _: &Fact) -> bool {
         true
+    }
+}
+
+/// An observer of the first of two passes: it is shown nothing and may end the run all the same.
+pub(super) struct Attendant<'a, O> {
+    pub(super) observer: &'a mut O,
+    pub(super) goes_on: bool,
+}
+
+impl<O: Observer> Observer for Attendant<'_, O> {
+    const WATCHES: bool = false;
+    const ATTENDS: bool = O::ATTENDS;
+
+    fn see(&mut self, _: &Fact) -> bool {
+        true
+    }
+
+    fn goes_on(&mut self, course: &Course) -> bool {
+        self.goes_on = self.observer.goes_on(&Course { is_first_of_two: true, ..course.clone() });
+        self.goes_on
     }
 }
