@@ -22,6 +22,21 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// Whether it is this answer but for the length of the hint.
+    #[inline]
+    fn is(&self, answer: &Answer) -> bool {
+        let own = &self.answer;
+        let same_hint = match (own.hint, answer.hint) {
+            (Hint::After(_), Hint::After(_)) => true,
+            (own, other) => own == other,
+        };
+        own.outcome == answer.outcome
+            && own.status == answer.status
+            && own.should_retry == answer.should_retry
+            && own.code == answer.code
+            && same_hint
+    }
+
     /// The answer with a hint of this length, if it has one.
     #[inline]
     pub(super) fn with(&self, hint: SimDuration) -> Answer {
@@ -50,8 +65,8 @@ impl Answers {
     #[inline]
     pub(super) fn number(&mut self, answer: &Answer) -> (AnswerId, SimDuration) {
         let wait = answer.hint.wait().unwrap_or_default();
-        let same = |known: &Known| known.with(wait) == *answer;
-        let number = self.known.iter().position(same).unwrap_or_else(|| self.learn(answer));
+        let number = self.known.iter().position(|known| known.is(answer)).unwrap_or_else(|| self.learn(answer));
+        // A provider has at most 64 limits and 64 faults, each with one way to answer.
         (AnswerId(number as u16), wait)
     }
 
