@@ -54,14 +54,9 @@ impl Bottom {
         self.head = 0;
     }
 
-    /// Adds an event that is not before any other.
+    /// Adds an event that is not before any other, or one of several that `sort` follows.
     pub(super) fn push(&mut self, entry: Entry) {
         self.entries.push(entry);
-    }
-
-    /// Adds events in any order; `sort` must follow.
-    pub(super) fn append(&mut self, entries: &mut Vec<Entry>) {
-        self.entries.append(entries);
     }
 
     /// Sorts all events; equal ones keep their order.

@@ -13,6 +13,7 @@
 //! and the bottom is sorted stably.
 
 use super::bottom::Bottom;
+use super::buckets::Buckets;
 use crate::units::SimTime;
 
 /// What comes first of the events at one instant: window resets, releases of slots and completions come before new
@@ -38,11 +39,8 @@ const RANK_BITS: u32 = 3;
 /// spreading; sorting more makes each insertion into the bottom shift more.
 const SORTED_AT_ONCE: usize = 32;
 
-/// From how many events on a bucket that must grow looks for memory that is already there.
-const LARGE: usize = 64;
-
 /// A pending event.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Entry {
     /// Time and rank.
     pub(super) key: u64,
@@ -58,13 +56,8 @@ pub struct EventQueue {
     // Invariant: bucket i holds, in the order of insertion, the events from `bound` on whose key first differs from
     // `base` in bit i. `base` is less than `bound`, so that bit is set in each of those keys, and every event of a
     // bucket comes before every event of the buckets above it.
-    buckets: [Vec<Entry>; 64],
+    buckets: Buckets,
     base: u64,
-    // Invariant: bit i is set where bucket i is not empty.
-    occupied: u64,
-    // The largest buffer that no bucket needs. Each time that the clock passes a power of two, nearly all events sit in
-    // a bucket that was empty until then and will be again: without this, all these buckets would keep their memory.
-    spare: Vec<Entry>,
     len: usize,
     // Whether events have come into the bottom together since somebody asked.
     refilled: bool,
@@ -82,10 +75,8 @@ impl EventQueue {
         EventQueue {
             bottom: Bottom::with_capacity(4 * SORTED_AT_ONCE),
             bound: 1,
-            buckets: [const { Vec::new() }; 64],
+            buckets: Buckets::new(),
             base: 0,
-            occupied: 0,
-            spare: Vec::new(),
             len: 0,
             refilled: false,
         }
@@ -104,8 +95,8 @@ impl EventQueue {
     /// Drops all pending events and keeps their memory.
     pub fn clear(&mut self) {
         self.bottom.clear();
-        self.buckets.iter_mut().for_each(Vec::clear);
-        (self.base, self.bound, self.occupied, self.len) = (0, 1, 0, 0);
+        self.buckets.clear();
+        (self.base, self.bound, self.len) = (0, 1, 0);
     }
 
     /// Adds an event. One that is earlier than what has already come out is the next to come out.
@@ -153,22 +144,7 @@ impl EventQueue {
     /// Puts an event from `bound` on into its bucket.
     #[inline]
     fn append(&mut self, entry: Entry) {
-        let bit = highest_bit(entry.key ^ self.base);
-        self.occupied |= 1 << bit;
-        if self.buckets[bit].len() == self.buckets[bit].capacity() {
-            self.enlarge(bit);
-        }
-        self.buckets[bit].push(entry);
-    }
-
-    /// Gives a full bucket the spare memory, if that is worth it.
-    #[cold]
-    fn enlarge(&mut self, bit: usize) {
-        let bucket = &mut self.buckets[bit];
-        if bucket.len() >= LARGE && self.spare.capacity() >= 2 * bucket.len() {
-            self.spare.append(bucket);
-            std::mem::swap(&mut self.spare, bucket);
-        }
+        self.buckets.push(highest_bit(entry.key ^ self.base), entry);
     }
 
     /// Moves all but the first events of a bottom that has grown too wide back into buckets, then adds `entry`, which
@@ -194,14 +170,7 @@ impl EventQueue {
     /// which the two bases differ become one.
     fn lower_base_to(&mut self, base: u64) {
         let bit = highest_bit(self.base ^ base);
-        let (below, above) = self.buckets.split_at_mut(bit);
-        for bucket in below {
-            above[0].append(bucket);
-        }
-        self.occupied &= u64::MAX << bit;
-        if !above[0].is_empty() {
-            self.occupied |= 1 << bit;
-        }
+        self.buckets.merge_below(bit);
     }
 
     /// Brings the events of the lowest bucket into the empty bottom, or only the first of them where they are many.
@@ -212,38 +181,31 @@ impl EventQueue {
             self.gather();
             return;
         }
-        let bit = self.occupied.trailing_zeros() as usize;
-        self.occupied &= self.occupied - 1;
-        let mut bucket = std::mem::take(&mut self.buckets[bit]);
-        if bucket.len() <= SORTED_AT_ONCE {
+        let Some((bit, chain)) = self.buckets.take_lowest() else { return };
+        let bottom = &mut self.bottom;
+        if chain.len() <= SORTED_AT_ONCE {
             self.base = (self.base >> bit | 1) << bit;
             self.bound = self.base.saturating_add(1 << bit);
-            self.bottom.append(&mut bucket);
-            self.bottom.sort();
-        } else {
-            self.base = bucket.iter().map(|e| e.key).min().unwrap_or(self.base);
-            self.bound = self.base + 1;
-            for entry in bucket.drain(..) {
-                if entry.key == self.base {
-                    self.bottom.push(entry);
-                } else {
-                    self.append(entry);
-                }
+            self.buckets.drain(chain, |_, entry| bottom.push(entry));
+            bottom.sort();
+            return;
+        }
+        let base = self.buckets.lowest_key(chain).unwrap_or(self.base);
+        (self.base, self.bound) = (base, base + 1);
+        self.buckets.drain(chain, |buckets, entry| {
+            if entry.key == base {
+                bottom.push(entry);
+            } else {
+                buckets.push(highest_bit(entry.key ^ base), entry);
             }
-        }
-        // All of them went elsewhere: the bucket gets its memory back, or the spare one if that is smaller.
-        if bucket.capacity() > self.spare.capacity() {
-            std::mem::swap(&mut self.spare, &mut bucket);
-        }
-        self.buckets[bit] = bucket;
+        });
     }
 
     /// Brings all events into the empty bottom: when so few are pending, buckets would hold one or two each.
     fn gather(&mut self) {
-        while self.occupied != 0 {
-            let bit = self.occupied.trailing_zeros() as usize;
-            self.occupied &= self.occupied - 1;
-            self.bottom.append(&mut self.buckets[bit]);
+        let bottom = &mut self.bottom;
+        while let Some((_, chain)) = self.buckets.take_lowest() {
+            self.buckets.drain(chain, |_, entry| bottom.push(entry));
         }
         self.bound = u64::MAX;
         self.bottom.sort();
@@ -353,9 +315,8 @@ mod tests {
         while let Some((now, payload)) = queue.pop_until(SimTime::from_nanos(1 << 28)) {
             queue.push(ahead(now), Rank::Attempt, payload);
         }
-        let buckets: usize = queue.buckets.iter().map(Vec::capacity).sum();
-        let capacity = buckets + queue.spare.capacity() + queue.bottom.capacity();
-        // The buckets within reach hold 1 + 1/2 + 1/4 + … of all, the spare one as many again, each up to twice.
-        assert!(capacity <= 6 * PENDING as usize, "{capacity}");
+        let capacity = queue.buckets.capacity() + queue.bottom.capacity();
+        // All of them, one block begun in each of the buckets within reach, and the bottom.
+        assert!(capacity <= 2 * PENDING as usize, "{capacity}");
     }
 }

@@ -12,6 +12,7 @@
 mod answers;
 mod bank;
 mod bottom;
+mod buckets;
 mod engine;
 mod event;
 pub mod event_queue;
