@@ -151,9 +151,13 @@ pub(super) struct ProbeArgs {
     /// Change one setting; relative to the preset, or a path in FILE
     #[arg(long, value_name = "PATH=VALUE")]
     pub(super) set: Vec<String>,
-    /// What the client's clock shows, in seconds since 1970: dates in headers are read against it
-    #[arg(long, value_name = "SECONDS", default_value_t = 1_767_225_600.0)]
+    /// What the client's clock shows, in seconds since 1970: dates in headers are read against it [default: the
+    /// beginning of 2026]
+    #[arg(long, value_name = "SECONDS", default_value_t = crate::scenario::SCRIPT_CLOCK, hide_default_value = true)]
     pub(super) clock: f64,
+    /// Also write the same situation as a scenario, whose `run` makes the same attempts at the same times
+    #[arg(long, value_name = "FILE")]
+    pub(super) write: Option<PathBuf>,
     /// The seed of the draws between the two ends of each range
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed, allow_negative_numbers = true)]
     pub(super) seed: u64,

@@ -1,16 +1,20 @@
 //! `retrycast probe`: one client, one script.
 
+use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
 
 use super::args::{Format, ProbeArgs};
 use super::engine::{self, Refused};
+use super::files::Growing;
 use super::source::Source;
 use super::stream;
+use crate::document::Value;
 use crate::policy::Client;
 use crate::preset::Preset;
-use crate::probe::{Script, ScriptFault, probe as ask};
+use crate::probe::{Probe, Script, ScriptFault, probe as ask};
 use crate::random::Seed;
 use crate::report::probe as report;
 use crate::{document, scenario};
@@ -22,6 +26,9 @@ pub(super) fn probe(args: &ProbeArgs) -> anyhow::Result<ExitCode> {
     let script = Script::parse(&answers, args.clock).map_err(|faults| bad_script(&answers, &faults))?;
     let found = ask(&client.1, &script, Seed(args.seed));
     let answers = answers.split_whitespace().collect::<Vec<&str>>().join(" ");
+    if let Some(path) = &args.write {
+        write(path, args, &client, &answers, &found)?;
+    }
     match args.format {
         Format::Text => stream::print(&report::text(&client.0, &answers, &found)),
         Format::Json => {
@@ -29,6 +36,46 @@ pub(super) fn probe(args: &ProbeArgs) -> anyhow::Result<ExitCode> {
             stream::print(&format!("{}\n", serde_json::to_string_pretty(&json)?))
         }
     }
+}
+
+/// Writes the situation as a scenario: one turn, or one job where the client has a queue, against a scripted server.
+fn write(path: &Path, args: &ProbeArgs, client: &(String, Client), answers: &str, found: &Probe) -> anyhow::Result<()> {
+    let clients = match &args.file {
+        Some(file) if Preset::find(&args.client).is_err() => client_in_file(file, args)?,
+        _ => scenario::preset_layers(&args.client, &args.set).map_err(Refused)?,
+    };
+    let horizon = found.total.max.as_secs_f64().ceil() as u64 + 60;
+    let kind = if client.1.queue().is_some() { "kind = \"jobs\"\nworkers = 1" } else { "kind = \"turns\"" };
+    let script = Value::String(answers.to_owned());
+    // A version's point has no place in a name.
+    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '-' };
+    let name = client.0.chars().map(safe).collect::<String>();
+    let text = format!(
+        "# One call of {} against a scripted server: what `retrycast probe` shows, as a scenario.\n\n\
+         title = {}\nhorizon = \"{horizon}s\"\n\n[provider.faults.script]\nrespond = {{ script = {script} }}\n\n\
+         [clients.{name}]\nlayers = {clients}\n\n[traffic.call]\n{kind}\nclient = \"{name}\"\n\
+         arrivals = {{ at = [\"0s\"] }}\nsteps = [{{ name = \"answer\", input_tokens = 0, latency = \"0s\" }}]\n",
+        client.0,
+        Value::String(format!("One call of {}", client.0)),
+    );
+    // What is written must be readable again; a fault here is one of ours.
+    scenario::load(&scenario::Source::new(&path.to_string_lossy(), &text)).map_err(Refused)?;
+    let mut file = Growing::at(path)?;
+    let written = file.writer().write_all(text.as_bytes());
+    written.map_err(|error| file.refused(&error))?;
+    file.complete()
+}
+
+/// The layers of a client of a file, as they stand after variant and `--set`.
+fn client_in_file(file: &Path, args: &ProbeArgs) -> anyhow::Result<String> {
+    let source = Source::read(file)?;
+    let path = file.to_string_lossy();
+    let source = scenario::Source {
+        variant: args.variant.as_deref(),
+        sets: &args.set,
+        ..scenario::Source::new(&path, &source.text)
+    };
+    Ok(scenario::client_layers(&source, &args.client).map_err(Refused)?)
 }
 
 /// The client that is asked, with its name: of the file, where one is given and has it, else a preset.

@@ -85,6 +85,7 @@ impl Game<'_> {
         loop {
             match self.client.advance(&mut states, &mut cursor, input, now, &mut referee) {
                 Next::Send => return self.send(step, &states),
+                Next::Park => unreachable!("the referee lets nobody wait"),
                 Next::Sleep { until, .. } => (now, input) = (until, Input::Woken),
                 Next::Requeue { requeue, .. } => {
                     let step = match requeue.resume {

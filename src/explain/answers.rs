@@ -85,6 +85,7 @@ fn word_with_code(answer: &Answer, provider: &Provider) -> String {
         | Respond::Cut { .. }
         | Respond::Drop { .. }
         | Respond::Unreachable { .. }
+        | Respond::Script(_)
         | Respond::Hang => None,
     });
     let mut codes = of_faults.chain(provider.limits.iter().filter_map(|limit| limit.code.as_deref()));

@@ -196,10 +196,17 @@ fn status_words(statuses: &StatusSet) -> Vec<String> {
 
 fn wait_words(policy: &RetryPolicy) -> String {
     let planned = backoff_words(&policy.backoff);
-    match policy.jitter {
-        Jitter::None if matches!(policy.backoff, Backoff::None | Backoff::Decorrelated { .. }) => planned,
+    match policy.backoff {
+        Backoff::None | Backoff::Decorrelated { .. } if policy.jitter == Jitter::None => planned,
+        _ => jittered_words(&planned, policy.jitter),
+    }
+}
+
+fn jittered_words(planned: &str, jitter: Jitter) -> String {
+    match jitter {
         Jitter::None => format!("{planned}, no jitter"),
         Jitter::Full => format!("{planned}, full jitter"),
+        Jitter::DownTo(low) => format!("{planned}, jitter down to {}", words::duration(low)),
         Jitter::FullWhole => format!("{planned}, full jitter in whole seconds"),
         Jitter::Equal => format!("{planned}, equal jitter"),
         Jitter::Subtract(share) => format!("{planned}, −{} jitter", words::percent(share)),
@@ -234,6 +241,13 @@ fn backoff_words(backoff: &Backoff) -> String {
             let grows = if *per_retry { ", times the retry's number" } else { "" };
             format!("{} to {} at random{grows}", time(*low), time(*high))
         }
+        Backoff::Chain(parts) => {
+            format!("{}, the last repeats", parts.iter().map(backoff_words).collect::<Vec<String>>().join(", then "))
+        }
+        Backoff::Jittered { of, jitter, longest } => {
+            let planned = jittered_words(&backoff_words(of), *jitter);
+            if *longest < SimDuration::MAX { format!("{planned}, at most {}", time(*longest)) } else { planned }
+        }
         Backoff::Sum(parts) => parts.iter().map(backoff_words).collect::<Vec<String>>().join(" plus "),
         Backoff::AtLeast(floor, backoff) => format!("{}, at least {}", backoff_words(backoff), time(*floor)),
         Backoff::FirstAtOnce(backoff) => format!("at once, then {}", backoff_words(backoff)),
@@ -243,7 +257,7 @@ fn backoff_words(backoff: &Backoff) -> String {
 fn hint_words(policy: &RetryPolicy) -> String {
     match policy.hint {
         HintRule::Ignore => "ignores retry-after".into(),
-        HintRule::AtLeast => "waits retry-after at least".into(),
+        HintRule::AtLeast { .. } => "waits retry-after at least".into(),
         HintRule::Near { beyond } => format!("waits retry-after, at most {} beyond its own", words::duration(beyond)),
         HintRule::Obey { .. } if hint_bound(policy).is_none() => "obeys retry-after, without bound".into(),
         HintRule::Obey { cap, above, .. } => {

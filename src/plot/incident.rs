@@ -276,6 +276,7 @@ fn answer(facts: &Facts<'_>, name: &str) -> (AnswerKind, String) {
         Some(Respond::Hang | Respond::Stream { how: StreamFault::Silent, .. }) => {
             (AnswerKind::Lost, "timeout".to_string())
         }
+        Some(Respond::Script(_)) => (AnswerKind::Other, "by a script".to_string()),
         None => (AnswerKind::Other, String::new()),
     }
 }

@@ -61,10 +61,23 @@ pub enum Gate {
     Pass,
     /// Wait until this instant and ask again.
     Wait(SimTime),
+    /// Wait until the guard changes and ask again.
+    Park,
     /// A place is reserved: wait until this instant, then go on without asking again.
     Reserved(SimTime),
     /// Refused.
     Refuse,
+}
+
+/// Whether workers may take jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// They may.
+    No,
+    /// Not before this instant.
+    Until(SimTime),
+    /// Not before the breaker changes: a probe is out.
+    UntilItChanges,
 }
 
 /// The phase a breaker is in.
@@ -133,41 +146,58 @@ impl CircuitBreaker {
         self.settle(state, now);
         match &mut state.phase {
             Phase::Closed => Gate::Pass,
-            Phase::Open(until) => self.shut(*until),
+            Phase::Open(until) => match self.when_open {
+                WhenOpen::Reject => Gate::Refuse,
+                WhenOpen::Hold => Gate::Wait(*until),
+            },
             Phase::HalfOpen { out, well } => {
                 if *out + *well < self.probes {
                     *out += 1;
                     return Gate::Pass;
                 }
-                // A probe's result may never come (its worker may be busy elsewhere); waiting one open time is safe.
-                self.shut(now + self.open)
+                match self.when_open {
+                    WhenOpen::Reject => Gate::Refuse,
+                    WhenOpen::Hold => Gate::Park,
+                }
             }
         }
     }
 
-    fn shut(&self, until: SimTime) -> Gate {
-        match self.when_open {
-            WhenOpen::Reject => Gate::Refuse,
-            WhenOpen::Hold => Gate::Wait(until),
-        }
-    }
-
-    /// Until when workers must not take a job, where the breaker is open and pauses them.
-    pub fn pauses_until(&self, state: &mut BreakerState, now: SimTime) -> Option<SimTime> {
+    /// Whether workers must not take a job now: while the breaker is open, or half-open with all its probes out.
+    pub fn pause(&self, state: &mut BreakerState, now: SimTime) -> Pause {
         self.settle(state, now);
         match state.phase {
-            Phase::Open(until) if self.pauses_workers => Some(until),
-            Phase::Open(_) | Phase::Closed | Phase::HalfOpen { .. } => None,
+            Phase::Open(until) if self.pauses_workers => Pause::Until(until),
+            Phase::HalfOpen { out, well } if self.pauses_workers && out + well >= self.probes => Pause::UntilItChanges,
+            Phase::Open(_) | Phase::Closed | Phase::HalfOpen { .. } => Pause::No,
         }
     }
 
-    /// Takes one result into account. What another breaker refused says nothing about the upstream.
-    pub fn record(&self, state: &mut BreakerState, answer: &Answer, now: SimTime) {
-        if answer.outcome == Outcome::ShortCircuited {
-            return;
+    /// A probe came back without having been sent (something inside refused it): another one may go. Says whether
+    /// that changes anything for those who wait.
+    pub fn probe_was_not_sent(&self, state: &mut BreakerState) -> bool {
+        match &mut state.phase {
+            Phase::HalfOpen { out, .. } if *out > 0 => {
+                *out -= 1;
+                true
+            }
+            Phase::Open(_) | Phase::Closed | Phase::HalfOpen { .. } => false,
+        }
+    }
+
+    /// Takes one result into account; says whether the breaker leaves its half-open phase by it. What was never sent
+    /// says nothing about the upstream.
+    pub fn record(&self, state: &mut BreakerState, answer: &Answer, now: SimTime) -> bool {
+        if !answer.outcome.was_sent() {
+            return false;
         }
         self.settle(state, now);
-        let failed = self.is_failure(answer);
+        let was_half_open = matches!(state.phase, Phase::HalfOpen { .. });
+        self.count(state, self.is_failure(answer), now);
+        was_half_open && !matches!(state.phase, Phase::HalfOpen { .. })
+    }
+
+    fn count(&self, state: &mut BreakerState, failed: bool, now: SimTime) {
         match &mut state.phase {
             Phase::Open(_) => {}
             Phase::HalfOpen { out, well } => {
@@ -322,7 +352,32 @@ mod tests {
         feed(&breaker, &mut state, 20, 0, SimTime::ZERO);
         let until = SimTime::ZERO + SimDuration::from_mins(1);
         assert_eq!(breaker.enter(&mut state, SimTime::ZERO), Gate::Wait(until));
-        assert_eq!(breaker.pauses_until(&mut state, SimTime::ZERO), Some(until));
-        assert_eq!(breaker.pauses_until(&mut state, until), None);
+        assert_eq!(breaker.pause(&mut state, SimTime::ZERO), Pause::Until(until));
+        assert_eq!(breaker.pause(&mut state, until), Pause::No);
+    }
+
+    #[test]
+    fn a_half_open_breaker_holds_and_pauses_until_its_probe_is_back() {
+        let breaker = CircuitBreaker { when_open: WhenOpen::Hold, pauses_workers: true, probes: 1, ..breaker() };
+        let mut state = breaker.closed();
+        feed(&breaker, &mut state, 20, 0, SimTime::ZERO);
+        let later = SimTime::ZERO + SimDuration::from_mins(1);
+        assert_eq!(breaker.pause(&mut state, later), Pause::No);
+        assert_eq!([0; 2].map(|_| breaker.enter(&mut state, later)), [Gate::Pass, Gate::Park]);
+        assert_eq!(breaker.pause(&mut state, later), Pause::UntilItChanges);
+        assert!(breaker.record(&mut state, &Answer::DELIVERED, later), "its probe closes it");
+        assert_eq!((breaker.enter(&mut state, later), breaker.pause(&mut state, later)), (Gate::Pass, Pause::No));
+    }
+
+    #[test]
+    fn a_probe_that_was_never_sent_makes_room_for_another() {
+        let breaker = CircuitBreaker { probes: 1, ..breaker() };
+        let mut state = breaker.closed();
+        feed(&breaker, &mut state, 20, 0, SimTime::ZERO);
+        let later = SimTime::ZERO + SimDuration::from_mins(1);
+        assert_eq!([0; 2].map(|_| breaker.enter(&mut state, later)), [Gate::Pass, Gate::Refuse]);
+        assert!(!breaker.record(&mut state, &Answer::SHORT_CIRCUITED, later));
+        assert!(breaker.probe_was_not_sent(&mut state));
+        assert_eq!(breaker.enter(&mut state, later), Gate::Pass);
     }
 }

@@ -151,6 +151,8 @@ pub enum Next {
         /// Whether the worker is kept meanwhile.
         holds_worker: bool,
     },
+    /// Nothing until a guard on the way changes; then it is asked again.
+    Park,
     /// The run is over and failed; the queue wants another one.
     Requeue {
         /// When the job may be taken again.
@@ -332,6 +334,10 @@ impl Client {
                     Gate::Reserved(until) => {
                         *cursor = Cursor { at: at as u8, at_gate: false };
                         return Walk::Stops(Next::Sleep { until, why: Waiting::Limiter, holds_worker: true });
+                    }
+                    Gate::Park => {
+                        *cursor = Cursor { at: at as u8, at_gate: true };
+                        return Walk::Stops(Next::Park);
                     }
                     Gate::Wait(until) => {
                         *cursor = Cursor { at: at as u8, at_gate: true };

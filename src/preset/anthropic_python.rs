@@ -2,7 +2,7 @@
 //! cut only where a 32-bit number of milliseconds ends, so that a mistaken hint can park a caller for weeks.
 
 use super::stainless::{WORDS, stainless_defaults};
-use super::{Family, Version};
+use super::{Family, Source, Version};
 use crate::policy::Kind;
 
 pub(super) static FAMILY: Family = Family {
@@ -12,17 +12,17 @@ pub(super) static FAMILY: Family = Family {
     versions: &[
         Version {
             number: "0.25",
-            measured_on: "anthropic 0.25.9",
+            source: Source::Measured("anthropic 0.25.9"),
             defaults: stainless_defaults!("1s", "cap = \"60s\", above = \"own_backoff\""),
         },
         Version {
             number: "1.13",
-            measured_on: "anthropic 1.13.0",
+            source: Source::Measured("anthropic 1.13.0"),
             defaults: stainless_defaults!("500ms", "cap = \"4294967s\", above = \"clamp\""),
         },
         Version {
             number: "2.14",
-            measured_on: "anthropic 2.14.0",
+            source: Source::Measured("anthropic 2.14.0"),
             defaults: stainless_defaults!("500ms", "cap = \"4294967s\", above = \"clamp\""),
         },
     ],

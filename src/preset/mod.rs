@@ -2,17 +2,50 @@
 //! reads its list of waits from the end. A preset is a table of such words: the library's word, the general key that
 //! it stands for, how the value maps, and what the library does where nobody says anything.
 //!
+//! Words and keys need not match one to one. A key may be made of several words (`backoff_factor` and
+//! `backoff_jitter` of urllib3 are one `backoff`), and a word may decide several keys (the `stop` of tenacity is
+//! attempts, time and how they combine): the table has a row for each pair.
+//!
 //! A family is data, one file each: to add one, write its file, list it in [`FAMILIES`], and the tests below check it.
-//! Its defaults are general keys in scenario syntax, one text per version, measured on the release that is named.
+//! Its defaults are general keys in scenario syntax, one text per version, and each says whether they were measured or
+//! are what the documentation states.
 
 mod anthropic_python;
+mod arq;
+mod aws_smithy;
+mod axios_retry;
+mod backoff_python;
+mod botocore;
+mod celery;
+mod dramatiq;
+mod google_api_core;
+mod google_genai;
+mod got;
+mod grpc_js;
+mod http;
+mod httpx_retries;
+mod huey;
+mod ky;
+mod litellm;
 mod openai_python;
+mod opnieuw;
+mod requests;
 mod rq;
 mod stainless;
+mod stamina;
 mod tenacity;
+mod undici;
+mod urllib3;
+mod value;
+mod word;
 
-use crate::document::{Fault, Faults, Field, Node, Place, Table, Value, near, parse, patch};
+use crate::document::{Fault, Faults, Field, Node, Place, Table, near, parse, patch};
 use crate::policy::Kind;
+use value::{duration, durations, exponential, form, list, obey, table, text};
+pub use word::Word;
+use word::{
+    Spoken, also, as_it_is, attempts_or_none, further, one_more, retries_or_none, retries_to_attempts, time_limit, word,
+};
 
 /// A client library.
 #[derive(Debug)]
@@ -25,7 +58,7 @@ pub struct Family {
     pub kind: Kind,
     /// The versions that behave differently or were measured, oldest first; the last is meant where none is named.
     pub versions: &'static [Version],
-    /// The library's own words.
+    /// The library's own words, a row for each general key that one decides.
     pub words: &'static [Word],
 }
 
@@ -34,36 +67,79 @@ pub struct Family {
 pub struct Version {
     /// Its number, as precise as it matters.
     pub number: &'static str,
-    /// The release that was measured.
-    pub measured_on: &'static str,
+    /// How its behaviour is known.
+    pub source: Source,
     /// What the library does by default, as general keys in scenario syntax.
     pub defaults: &'static str,
 }
 
-/// A word of a library.
-#[derive(Debug)]
-pub struct Word {
-    /// The word.
-    pub word: &'static str,
-    /// The general key that it stands for.
-    pub stands_for: &'static str,
-    /// What it means, in a few words.
-    pub meaning: &'static str,
-    /// The value of the general key; `None` after a fault.
-    translate: fn(&Spoken<'_>) -> Option<Value>,
+/// How the behaviour of a version is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// This release was driven against scripted answers.
+    Measured(&'static str),
+    /// This document says so; nothing was measured.
+    Documented(&'static str),
 }
 
-/// A word as the file uses it.
-#[derive(Debug)]
-struct Spoken<'a> {
-    /// Its value.
-    field: Field<'a>,
-    /// The element's table, for words whose meaning depends on another one.
-    element: &'a Table,
+impl Source {
+    /// The release or the document.
+    pub const fn of(self) -> &'static str {
+        match self {
+            Source::Measured(of) | Source::Documented(of) => of,
+        }
+    }
+
+    /// `measured` or `documented`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Source::Measured(_) => "measured",
+            Source::Documented(_) => "documented",
+        }
+    }
 }
 
-/// Every family, in the order of the documentation.
-pub const FAMILIES: [&Family; 4] = [&anthropic_python::FAMILY, &openai_python::FAMILY, &tenacity::FAMILY, &rq::FAMILY];
+/// Every family: clients, decorators and queues, measured ones before documented ones.
+pub const FAMILIES: [&Family; 24] = [
+    &anthropic_python::FAMILY,
+    &openai_python::FAMILY,
+    &litellm::FAMILY,
+    &google_api_core::FAMILY,
+    &google_genai::FAMILY,
+    &urllib3::FAMILY,
+    &requests::FAMILY,
+    &httpx_retries::FAMILY,
+    &botocore::FAMILY,
+    &aws_smithy::FAMILY,
+    &grpc_js::FAMILY,
+    &undici::FAMILY,
+    &got::FAMILY,
+    &ky::FAMILY,
+    &axios_retry::FAMILY,
+    &tenacity::FAMILY,
+    &stamina::FAMILY,
+    &backoff_python::FAMILY,
+    &opnieuw::FAMILY,
+    &rq::FAMILY,
+    &celery::FAMILY,
+    &huey::FAMILY,
+    &dramatiq::FAMILY,
+    &arq::FAMILY,
+];
+
+impl Family {
+    /// Its words in order, each once, with the general keys that it decides.
+    pub fn glossary(&self) -> Vec<(&'static Word, Vec<&'static str>)> {
+        let mut glossary: Vec<(&Word, Vec<&str>)> = Vec::new();
+        for word in self.words {
+            match glossary.iter_mut().find(|(known, _)| known.word == word.word) {
+                Some((_, keys)) => keys.push(word.stands_for),
+                None => glossary.push((word, vec![word.stands_for])),
+            }
+        }
+        glossary
+    }
+}
 
 /// A version of a family.
 #[derive(Clone, Copy, Debug)]
@@ -116,21 +192,33 @@ impl Preset {
 
     /// Turns the library's words in an element's table into general keys, in place, and adds what the library does by
     /// default. Translated values keep the source of the word; defaults are marked as the preset's and stand at
-    /// `place`.
+    /// `place`. A general key is settled by the first of its words that says something about it.
     pub fn expand(&self, element: &mut Table, place: Place, faults: &Faults) {
-        let spoken = element.clone();
+        let said = element.clone();
         for word in self.family.words {
-            if let Some(entry) = element.remove(word.word) {
-                let field = Field::new(entry.key, &entry.node, faults);
-                let translated = (word.translate)(&Spoken { field, element: &spoken });
-                if element.contains(word.stands_for) && word.word != word.stands_for {
-                    let message = format!("says `{}` in the words of `{}` too", word.stands_for, self.family.word);
+            element.remove(word.word);
+        }
+        let general = element.clone();
+        let mut settled: Vec<&str> = Vec::new();
+        for word in self.family.words {
+            let key = word.stands_for;
+            let Some(entry) = said.get(word.word).filter(|_| !settled.contains(&key)) else { continue };
+            let before = faults.len();
+            let field = Field::new(entry.key, &entry.node, faults);
+            let translated = word.translated(&Spoken { field, key, version: self.version, element: &said });
+            if translated.is_none() && faults.len() == before {
+                continue;
+            }
+            settled.push(key);
+            if general.contains(key) {
+                if !word.yields() {
+                    let message = format!("says `{key}` in the words of `{}` too", self.family.word);
                     faults.add(Fault::new(entry.key, message).hint("keep one of them"));
-                } else if let Some(value) = translated {
-                    let mut node = Node::written(value, entry.node.place);
-                    node.stamp(entry.node.place, entry.node.preset);
-                    element.insert(word.stands_for, entry.key, node);
                 }
+            } else if let Some(value) = translated {
+                let mut node = Node::written(value, entry.node.place);
+                node.stamp(entry.node.place, entry.node.preset);
+                element.insert(key, entry.key, node);
             }
         }
         for (key, entry) in parse::own(self.version.defaults).in_order() {
@@ -157,41 +245,33 @@ pub fn word_of_some_family(word: &str) -> Option<(&'static Family, &'static Word
     FAMILIES.into_iter().find_map(of)
 }
 
-/// The word as it is: the general key has the same form.
-#[expect(clippy::unnecessary_wraps, reason = "it stands in a table beside words that can be wrong")]
-fn as_it_is(spoken: &Spoken<'_>) -> Option<Value> {
-    Some(spoken.field.node.value.clone())
-}
-
-/// Retries after the first try: one attempt more than that.
-fn retries_to_attempts(spoken: &Spoken<'_>) -> Option<Value> {
-    let retries = spoken.field.whole(0..=999_999)?;
-    Some(Value::Integer(i64::try_from(retries).ok()? + 1))
-}
-
-/// A table of one key.
-fn form(name: &str, value: Value) -> Value {
-    table([(name, value)])
-}
-
-/// A table of these keys.
-fn table<const N: usize>(keys: [(&str, Value); N]) -> Value {
-    let mut table = Table::default();
-    for (name, value) in keys {
-        table.insert(name, Place::TOP, Node::written(value, Place::TOP));
-    }
-    Value::Table(table)
-}
-
-/// A list of durations.
-fn durations(waits: impl IntoIterator<Item = crate::units::SimDuration>) -> Value {
-    let node = |wait: crate::units::SimDuration| Node::written(Value::String(wait.to_string()), Place::TOP);
-    Value::Array(waits.into_iter().map(node).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Value;
+
+    /// The general keys that these words of a family become, or what is wrong with them.
+    pub(super) fn expanded(family: &str, words: &str) -> Result<String, Vec<String>> {
+        const FIRST: [&str; 8] = [
+            "max_attempts",
+            "retry_on",
+            "total_budget",
+            "budget_check",
+            "stops_at",
+            "backoff",
+            "jitter",
+            "longest_wait",
+        ];
+        let (mut element, faults) = (parse::own(words), Faults::default());
+        Preset::find(family).unwrap().expand(&mut element, Place::TOP, &faults);
+        if !faults.is_empty() {
+            return Err(faults.into_sorted().0.into_iter().map(|fault| fault.message).collect());
+        }
+        let mut keys = element.in_order();
+        keys.sort_by_key(|(key, _)| FIRST.iter().position(|first| first == key).unwrap_or(FIRST.len()));
+        let keys: Vec<String> = keys.into_iter().map(|(key, entry)| format!("{key} = {}", entry.node.value)).collect();
+        Ok(keys.join(", "))
+    }
 
     #[test]
     fn every_family_has_sound_data() {
@@ -200,7 +280,7 @@ mod tests {
             assert_eq!(patch::family_word(family.word), family.word, "a version could not be told from the word");
             for version in family.versions {
                 let preset = Preset::find(&format!("{}-{}", family.word, version.number)).unwrap();
-                assert!(version.measured_on.contains(version.number), "{}", preset.name());
+                assert!(version.source.of().contains(version.number), "{}", preset.name());
                 // `own` panics on bad syntax; what the keys mean is checked by the layer that reads them.
                 assert!(parse::own(version.defaults).contains("max_attempts"), "{}", preset.name());
             }

@@ -2,7 +2,7 @@
 //! minutes ends the retries of the newer one.
 
 use super::stainless::{WORDS, stainless_defaults};
-use super::{Family, Version};
+use super::{Family, Source, Version};
 use crate::policy::Kind;
 
 pub(super) static FAMILY: Family = Family {
@@ -12,13 +12,13 @@ pub(super) static FAMILY: Family = Family {
     versions: &[
         Version {
             number: "1.109",
-            measured_on: "openai 1.109.1",
+            source: Source::Measured("openai 1.109.1"),
             defaults: stainless_defaults!("500ms", "cap = \"60s\", above = \"own_backoff\""),
         },
         Version {
             number: "3.57",
-            measured_on: "openai 3.57.0",
-            defaults: stainless_defaults!("500ms", "cap = \"120s\", above = \"give_up\""),
+            source: Source::Measured("openai 3.57.0"),
+            defaults: stainless_defaults!("500ms", "cap = \"120s\", above = \"give_up\"", "infinite = \"nothing\""),
         },
     ],
     words: WORDS,

@@ -2,7 +2,7 @@
 //! intervals is read from the end: with `max = 5` and `[10, 30]` the waits are 10, 10, 10, 10, 30, and of a list that
 //! is longer than `max` the first ones are never used.
 
-use super::{Family, Spoken, Version, Word, durations, form, retries_to_attempts};
+use super::{Family, Source, Spoken, Version, durations, form, retries_to_attempts, text, word};
 use crate::document::{Fault, Field, Value};
 use crate::units::SimDuration;
 
@@ -17,17 +17,18 @@ pub(super) static FAMILY: Family = Family {
     about: "the job queue RQ of Python",
     kind: crate::policy::Kind::Queue,
     versions: &[
-        Version { number: "2.0", measured_on: "rq 2.0.0", defaults: DEFAULTS },
-        Version { number: "3.0", measured_on: "rq 3.0.0", defaults: DEFAULTS },
+        Version { number: "2.0", source: Source::Measured("rq 2.0.0"), defaults: DEFAULTS },
+        Version { number: "3.0", source: Source::Measured("rq 3.0.0"), defaults: DEFAULTS },
     ],
     words: &[
-        Word { word: "max", stands_for: "max_attempts", meaning: "runs after the first one", translate: max },
-        Word {
-            word: "interval",
-            stands_for: "backoff",
-            meaning: "the wait before each further run, or a list of them, which is read from its end",
-            translate: interval,
-        },
+        word("max", "max_attempts", "runs after the first one", max),
+        word(
+            "interval",
+            "backoff",
+            "the wait before each further run, or a list of them, which is read from its end",
+            interval,
+        ),
+        word("enqueue_at_front", "requeue", "whether a failed job goes ahead of all that wait; not in 2.0", at_front),
     ],
 };
 
@@ -37,6 +38,15 @@ fn max(spoken: &Spoken<'_>) -> Option<Value> {
         return spoken.field.must("be at least 1", "leave `max` out for a single run");
     }
     retries_to_attempts(spoken)
+}
+
+fn at_front(spoken: &Spoken<'_>) -> Option<Value> {
+    if spoken.version.number == "2.0" {
+        let fault = Fault::new(spoken.field.key, "is no setting of this version");
+        spoken.field.faults().add(fault.hint("name `rq-3.0`, or write `requeue`"));
+        return None;
+    }
+    Some(text(if spoken.field.truth()? { "front" } else { "back" }))
 }
 
 fn interval(spoken: &Spoken<'_>) -> Option<Value> {
@@ -72,6 +82,14 @@ fn interval(spoken: &Spoken<'_>) -> Option<Value> {
 mod tests {
     use crate::document::{Faults, Place, parse};
     use crate::preset::Preset;
+
+    #[test]
+    fn a_failed_job_may_go_to_the_front_from_3_0_on() {
+        let general = crate::preset::tests::expanded;
+        assert!(general("rq", "enqueue_at_front = true").unwrap().contains("requeue = \"front\""));
+        let old = general("rq-2.0", "enqueue_at_front = true");
+        assert_eq!(old, Err(vec!["is no setting of this version".to_owned()]));
+    }
 
     fn expanded(words: &str) -> (String, Vec<String>) {
         let (mut element, faults) = (parse::own(words), Faults::default());

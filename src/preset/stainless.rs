@@ -2,22 +2,21 @@
 //! a second doubling to eight, a jitter that only subtracts, and a status list that the server can overrule. They
 //! differ, version by version, in what they make of a long hint.
 
-use super::{Word, as_it_is, retries_to_attempts};
+use super::{Word, as_it_is, retries_to_attempts, word};
 
 /// The words of these SDKs.
 pub(super) const WORDS: &[Word] = &[
-    Word {
-        word: "max_retries",
-        stands_for: "max_attempts",
-        meaning: "tries after the first one",
-        translate: retries_to_attempts,
-    },
-    Word { word: "timeout", stands_for: "timeout", meaning: "the longest time of one request", translate: as_it_is },
+    word("max_retries", "max_attempts", "tries after the first one", retries_to_attempts),
+    word("timeout", "timeout", "the longest time of one request", as_it_is),
 ];
 
-/// The defaults of one version: its first wait and its rule for hints vary.
+/// The defaults of one version: its first wait and its rule for hints vary, and what it makes of texts in the header
+/// `retry-after` that are no plain number.
 macro_rules! stainless_defaults {
     ($first_wait:literal, $hint:literal) => {
+        stainless_defaults!($first_wait, $hint, "date = \"use\"")
+    };
+    ($first_wait:literal, $hint:literal, $retry_after:literal) => {
         concat!(
             "max_attempts = 3\n",
             "retry_on = [408, 409, 429, \"5xx\", \"timeout\", \"connection\"]\n",
@@ -29,6 +28,9 @@ macro_rules! stainless_defaults {
             "hint = { obey = { ",
             $hint,
             ", jittered = false } }\n",
+            "hint_headers = [{ header = \"retry-after-ms\" }, { header = \"retry-after\", ",
+            $retry_after,
+            " }]\n",
             "timeout = \"600s\"\n",
         )
     };

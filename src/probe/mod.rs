@@ -5,10 +5,11 @@
 //! range of each wait, and a few hundred times in between, which gives its mean and, where a total time limit decides,
 //! how many attempts there are.
 
-pub mod header;
 mod path;
 mod result;
-pub mod script;
+mod sequence;
 
+pub use crate::provider::header_text as header;
+pub use crate::provider::script::{Script, ScriptFault};
 pub use result::{Attempts, Probe, Shown, Span, probe};
-pub use script::{Script, ScriptFault};
+pub use sequence::{Called, sequence};

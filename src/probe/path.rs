@@ -1,12 +1,12 @@
 //! One way through a client under a script: every attempt, when it was sent, what it got, and what was waited for.
 
-use super::script::Script;
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::backoff::Draws;
 use crate::policy::circuit_breaker::Gate;
 use crate::policy::retry::{GiveUp, LayerState};
 use crate::policy::retry_budget::{BudgetState, RetryBudget};
 use crate::policy::stack::{Client, Cursor, Host, Input, Next, Note};
+use crate::provider::Script;
 use crate::units::{SimDuration, SimTime};
 
 /// More attempts than this are cut off: the client never stops.
@@ -50,15 +50,30 @@ impl Path {
     }
 }
 
-/// The world of a probe: random numbers of one source, budgets that are full, guards that let pass.
-struct World<F> {
+/// The retry budgets of a client, by element.
+#[derive(Clone, Debug)]
+pub(super) struct Budgets(Vec<Option<BudgetState>>);
+
+impl Budgets {
+    /// All of them full.
+    pub(super) fn full(client: &Client) -> Budgets {
+        Budgets(vec![None; client.elements().len()])
+    }
+
+    fn of(&mut self, element: usize, budget: &RetryBudget) -> &mut BudgetState {
+        self.0[element].get_or_insert_with(|| budget.full())
+    }
+}
+
+/// The world of a probe: random numbers of one source, budgets, guards that let pass.
+struct World<'b, F> {
     draws: F,
-    budgets: Vec<Option<BudgetState>>,
+    budgets: &'b mut Budgets,
     retried: Option<usize>,
     gave_up: Option<(usize, GiveUp)>,
 }
 
-impl<D: Draws, F: Fn(usize, u32, u64) -> D> Host for (&mut World<F>, u64) {
+impl<D: Draws, F: Fn(usize, u32, u64) -> D> Host for (&mut World<'_, F>, u64) {
     type Source = D;
 
     fn draws(&self, element: usize, attempt: u32) -> D {
@@ -72,13 +87,11 @@ impl<D: Draws, F: Fn(usize, u32, u64) -> D> Host for (&mut World<F>, u64) {
     fn passed_back(&mut self, _: usize, _: &Answer, _: SimTime) {}
 
     fn pay(&mut self, element: usize, budget: &RetryBudget, answer: &Answer, wanted: bool) -> Option<u32> {
-        let state = self.0.budgets[element].get_or_insert_with(|| budget.full());
-        budget.failed(state, answer, wanted)
+        budget.failed(self.0.budgets.of(element, budget), answer, wanted)
     }
 
     fn repay(&mut self, element: usize, budget: &RetryBudget, last_cost: Option<u32>) {
-        let state = self.0.budgets[element].get_or_insert_with(|| budget.full());
-        budget.succeeded(state, last_cost);
+        budget.succeeded(self.0.budgets.of(element, budget), last_cost);
     }
 
     fn note(&mut self, note: Note) {
@@ -100,12 +113,27 @@ pub(super) fn walk<D: Draws>(
     draws: impl Fn(usize, u32, u64) -> D,
     most: usize,
 ) -> Path {
-    let elements = client.elements().len();
-    let mut states = vec![LayerState::entered(SimTime::ZERO); elements];
-    let mut world = World { draws, budgets: vec![None; elements], retried: None, gave_up: None };
+    walk_with(client, script, draws, most, &mut Budgets::full(client))
+}
+
+/// The same with budgets that calls before it may have spent.
+pub(super) fn walk_with<D: Draws>(
+    client: &Client,
+    script: &Script,
+    draws: impl Fn(usize, u32, u64) -> D,
+    most: usize,
+    budgets: &mut Budgets,
+) -> Path {
+    let mut states = vec![LayerState::entered(SimTime::ZERO); client.elements().len()];
+    let mut world = World { draws, budgets, retried: None, gave_up: None };
     let mut path = Path { attempts: Vec::new(), last: Answer::DELIVERED, end: End::Answered, gave_up: None };
     let (mut cursor, mut input, mut now) = (Cursor::default(), Input::Begin, SimTime::ZERO);
     loop {
+        // Waits that outlast the clock are still waits: such a client goes on and on.
+        if now == SimTime::NEVER {
+            path.end = End::Endless;
+            return path;
+        }
         world.retried = None;
         let sent = path.attempts.len() as u64;
         let next = client.advance(&mut states, &mut cursor, input, now, &mut (&mut world, sent));
@@ -127,6 +155,11 @@ pub(super) fn walk<D: Draws>(
                     return path;
                 }
                 (now, input) = (ended, Input::Answered(answer));
+            }
+            // The guards of a probe let everybody pass.
+            Next::Park => {
+                path.end = End::Hangs;
+                return path;
             }
             Next::Sleep { until, .. } => (now, input) = (until, Input::Woken),
             Next::Requeue { at, .. } => (now, input) = (at, Input::Begin),

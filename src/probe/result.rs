@@ -1,11 +1,12 @@
 //! What a probe found out.
 
 use super::path::{End, MOST_ATTEMPTS, Path, walk};
-use super::script::Script;
 use crate::policy::answer::Outcome;
 use crate::policy::backoff::Always;
+use crate::policy::classify::StatusSet;
 use crate::policy::retry::GiveUp;
 use crate::policy::stack::{Client, Element, Role};
+use crate::provider::Script;
 use crate::random::{Key, Seed};
 use crate::units::SimDuration;
 use std::collections::BTreeMap;
@@ -128,9 +129,10 @@ fn spans(client: &Client, script: &Script, paths: &[Path], longest: usize) -> Ve
     let timeless = without_deadlines(client);
     let [low, high] = [0.0, 1.0].map(|end| walk(&timeless, script, |_, _, _| Always(end), longest));
     let ends: Vec<Vec<SimDuration>> = [&low, &high].map(|path| path.waits().collect()).to_vec();
+    let all: Vec<Vec<SimDuration>> = paths.iter().map(|path| path.waits().collect()).collect();
     (0..longest.saturating_sub(1))
         .map(|n| {
-            let seen: Vec<SimDuration> = paths.iter().filter_map(|path| path.waits().nth(n)).collect();
+            let seen: Vec<SimDuration> = all.iter().filter_map(|waits| waits.get(n).copied()).collect();
             let bounds = ends.iter().filter_map(|waits| waits.get(n)).chain(&seen);
             Span {
                 min: bounds.clone().min().copied().unwrap_or_default(),
@@ -187,7 +189,7 @@ fn shown(client: &Client, script: &Script, path: &Path) -> Vec<Shown> {
 }
 
 /// What the caller gets.
-fn outcome(client: &Client, path: &Path) -> String {
+pub(super) fn outcome(client: &Client, path: &Path) -> String {
     match path.end {
         End::Hangs => return "hangs".to_owned(),
         End::Endless => return "never stops".to_owned(),
@@ -203,12 +205,12 @@ fn outcome(client: &Client, path: &Path) -> String {
     };
     let returned = path.gave_up.is_some_and(|(element, why)| {
         let hands_back = client.elements()[element].role.policy().map(|policy| policy.hands_back).unwrap_or_default();
-        let response = match why {
+        let responses = match why {
             GiveUp::NotRetried => hands_back.unretried,
             GiveUp::Exhausted | GiveUp::Deadline | GiveUp::HintTooLong | GiveUp::Suppressed => hands_back.exhausted,
-            GiveUp::HintBroken => false,
+            GiveUp::HintBroken => StatusSet::EMPTY,
         };
-        response && answer.outcome == Outcome::Refused
+        answer.outcome == Outcome::Refused && responses.contains(answer.status)
     });
     if returned { format!("returned {what}") } else { format!("raised {what}") }
 }

@@ -5,6 +5,7 @@
 //! although they send it at different times.
 
 use super::profile::Profile;
+use super::script::Script;
 use crate::policy::answer::{Answer, Code, Outcome};
 use crate::random::Distribution;
 use crate::units::{SimDuration, SimTime};
@@ -70,10 +71,12 @@ pub enum Respond {
     },
     /// Nothing ever comes back.
     Hang,
+    /// The task's first request gets the first of these answers, its second the second, and so on.
+    Script(Script),
 }
 
 impl Respond {
-    /// What the client sees in the end; `None` where nothing ever comes back.
+    /// What the client sees in the end; `None` where nothing ever comes back, or where a script says it one by one.
     pub fn answer(&self) -> Option<Answer> {
         let outcome = match self {
             Respond::Status { status, hint, should_retry, code, .. } => {
@@ -84,7 +87,7 @@ impl Respond {
             Respond::Cut { .. } => Outcome::CutShort,
             Respond::Drop { .. } => Outcome::Dropped,
             Respond::Unreachable { .. } => Outcome::Unreachable,
-            Respond::Hang => return None,
+            Respond::Hang | Respond::Script(_) => return None,
         };
         Some(Answer::failed(outcome))
     }
@@ -97,7 +100,7 @@ impl Respond {
             | Respond::Cut { after }
             | Respond::Drop { after }
             | Respond::Unreachable { after } => Some(after),
-            Respond::Hang => None,
+            Respond::Hang | Respond::Script(_) => None,
         }
     }
 }

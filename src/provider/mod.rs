@@ -4,10 +4,13 @@
 //! use up the rate limit (`docs/validation.md`).
 
 pub mod fault;
+pub mod header_text;
 pub mod limit;
 pub mod profile;
 pub mod receive;
+pub mod script;
 
+use crate::policy::header::HintGrammar;
 use crate::random::Distribution;
 use crate::units::SimDuration;
 
@@ -15,6 +18,7 @@ pub use fault::{Fault, Respond, StreamFault, Window};
 pub use limit::{HintForm, Limit};
 pub use profile::Profile;
 pub use receive::{AnsweredBy, ProviderState, Verdict};
+pub use script::Script;
 
 /// The settings of the provider.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,7 +31,7 @@ pub struct Provider {
 
 /// What a request asks of the provider.
 #[derive(Clone, Copy, Debug)]
-pub struct Request {
+pub struct Request<'a> {
     /// The index of the traffic class.
     pub class: u16,
     /// Input tokens.
@@ -36,6 +40,10 @@ pub struct Request {
     pub output_tokens: u32,
     /// The key of this request's draws: of its class, task, step and ordinal.
     pub key: crate::random::Key,
+    /// How many requests its task has sent before it.
+    pub ordinal: u32,
+    /// How its client reads hints.
+    pub grammar: &'a HintGrammar,
 }
 
 /// The default time until a refusal by a rate limit is back.

@@ -1,13 +1,16 @@
 //! The provider at work: what it answers to a request, and when. It borrows nothing of the engine, so a real clock can
 //! drive it as well as a simulated one.
 
-use super::fault::Fault;
+use super::fault::{Fault, Respond};
 use super::limit::Limit;
 use super::profile::Piece;
+use super::script::Script;
 use super::{Provider, Request};
-use crate::policy::answer::Answer;
+use crate::policy::answer::{Answer, Hint};
+use crate::policy::header::{HintGrammar, HintHeader, Said};
 use crate::policy::token_bucket::TokenBucketState;
 use crate::random::Key;
+use crate::units::time::NANOS_PER_SEC;
 use crate::units::{SimDuration, SimTime};
 
 /// What becomes of a request.
@@ -75,7 +78,7 @@ impl<'a> ProviderState<'a> {
     }
 
     /// What becomes of a request that arrives at `now`; `service` is asked how long it takes to serve, if it is.
-    pub fn receive(&mut self, now: SimTime, request: &Request, service: impl FnOnce() -> SimDuration) -> Verdict {
+    pub fn receive(&mut self, now: SimTime, request: &Request<'_>, service: impl FnOnce() -> SimDuration) -> Verdict {
         for (index, fault) in self.settings.faults.iter().enumerate() {
             if self.strikes(index, now, request) {
                 return self.fault_verdict(index, fault, now, request);
@@ -85,7 +88,8 @@ impl<'a> ProviderState<'a> {
             let limit = &self.settings.limits[index];
             let mut draws = request.key.with(self.limit_words[index]).stream();
             let at = now + SimDuration::from_secs_f64(limit.refusal_latency.sample(&mut draws));
-            let answer = self.refusals[index].with_hint(limit.hint.map(|form| form.hint(shortfall)));
+            let hint = limit.hint.map_or(Hint::None, |form| Hint::After(form.hint(shortfall)));
+            let answer = as_read(Answer { hint, ..self.refusals[index] }, request.grammar);
             return Verdict::Answered { at, answer, by: AnsweredBy::Limit(index) };
         }
         for (limit, level) in self.settings.limits.iter().zip(&mut self.levels) {
@@ -100,7 +104,7 @@ impl<'a> ProviderState<'a> {
     }
 
     #[inline]
-    fn strikes(&mut self, fault: usize, now: SimTime, request: &Request) -> bool {
+    fn strikes(&mut self, fault: usize, now: SimTime, request: &Request<'_>) -> bool {
         let settings = &self.settings.faults[fault];
         if settings.window.is_some_and(|window| !window.contains(now)) {
             return false;
@@ -113,17 +117,20 @@ impl<'a> ProviderState<'a> {
         probability > 0.0 && request.key.with(self.fault_words[fault]).unit() < probability
     }
 
-    fn fault_verdict(&self, index: usize, fault: &Fault, now: SimTime, request: &Request) -> Verdict {
+    fn fault_verdict(&self, index: usize, fault: &Fault, now: SimTime, request: &Request<'_>) -> Verdict {
+        if let Respond::Script(script) = &fault.respond {
+            return scripted(script, index, now, request);
+        }
         let (Some(answer), Some(after)) = (self.fault_answers[index], fault.respond.after()) else {
             return Verdict::Never { by: AnsweredBy::Fault(index) };
         };
         let mut draws = request.key.with(self.fault_words[index]).with(FAULT_LATENCY).stream();
         let at = now + SimDuration::from_secs_f64(after.sample(&mut draws));
-        Verdict::Answered { at, answer, by: AnsweredBy::Fault(index) }
+        Verdict::Answered { at, answer: as_read(answer, request.grammar), by: AnsweredBy::Fault(index) }
     }
 
     /// The limit that the request would have to wait for longest, and how long; `None` where it fits into all.
-    fn longest_shortfall(&self, now: SimTime, request: &Request) -> Option<(usize, SimDuration)> {
+    fn longest_shortfall(&self, now: SimTime, request: &Request<'_>) -> Option<(usize, SimDuration)> {
         let mut longest: Option<(usize, SimDuration)> = None;
         for (index, (limit, level)) in self.settings.limits.iter().zip(&self.levels).enumerate() {
             let shortfall = limit.bucket.shortfall(level, cost(limit, request), now);
@@ -135,10 +142,28 @@ impl<'a> ProviderState<'a> {
     }
 }
 
+/// The answer of a script to a request.
+fn scripted(script: &Script, fault: usize, now: SimTime, request: &Request<'_>) -> Verdict {
+    let entry = script.entry(u64::from(request.ordinal));
+    let Some(after) = entry.after else { return Verdict::Never { by: AnsweredBy::Fault(fault) } };
+    let answer = entry.answer(request.grammar);
+    let by = if answer.is_delivered() { AnsweredBy::Service } else { AnsweredBy::Fault(fault) };
+    Verdict::Answered { at: now + after, answer, by }
+}
+
+/// The answer with its hint as the client reads it from a `retry-after` header.
+fn as_read(answer: Answer, grammar: &HintGrammar) -> Answer {
+    let Hint::After(wait) = answer.hint else { return answer };
+    let seconds = wait.as_secs_f64();
+    let whole = wait.as_nanos().is_multiple_of(NANOS_PER_SEC);
+    let said = if whole { Said::Whole(seconds) } else { Said::Fraction(seconds) };
+    Answer { hint: grammar.read(&[(HintHeader::RetryAfter, said)]), ..answer }
+}
+
 fn first_pieces(fault: &Fault) -> Vec<Piece> {
     fault.probability.iter().map(|profile| profile.piece(SimTime::ZERO)).collect()
 }
 
-fn cost(limit: &Limit, request: &Request) -> u64 {
+fn cost(limit: &Limit, request: &Request<'_>) -> u64 {
     limit.counts.cost(request.input_tokens, request.output_tokens)
 }

@@ -19,11 +19,12 @@ pub fn list() -> String {
 /// One preset: its meaning, its source, its words, its equivalent in general keys.
 pub fn one(preset: Preset) -> String {
     let mut out = format!("{}: {}\n", preset.name(), preset.family.about);
-    let _ = writeln!(out, "measured on {}", preset.version.measured_on);
+    let _ = writeln!(out, "{} on {}", preset.version.source.word(), preset.version.source.of());
     out.push_str("\nits words\n");
-    let width = preset.family.words.iter().map(|word| word.word.len()).max().unwrap_or(0);
-    for word in preset.family.words {
-        let _ = writeln!(out, "  {:width$}  {} (`{}`)", word.word, word.meaning, word.stands_for);
+    let glossary = preset.family.glossary();
+    let width = glossary.iter().map(|(word, _)| word.word.len()).max().unwrap_or(0);
+    for (word, keys) in glossary {
+        let _ = writeln!(out, "  {:width$}  {} (`{}`)", word.word, word.gist(), keys.join("`, `"));
     }
     out.push_str("\nwithout a word it is the same as\n");
     for line in preset.in_general_keys().lines() {

@@ -6,6 +6,7 @@
 
 use super::layer::Layer;
 use crate::policy::classify::MAX_STATUS;
+use crate::policy::header::{HeaderRule, HintGrammar, Take};
 use crate::policy::hint::HintedWait;
 use crate::policy::retry::DeadlineCheck;
 use crate::policy::{
@@ -19,22 +20,33 @@ pub(super) fn spins(layer: &Layer) -> bool {
     if policy.max_attempts.is_some() && !policy.stops_at_both {
         return false;
     }
-    answers(policy).into_iter().any(|answer| spins_on(policy, &answer))
+    let blank = layer.grammar.as_ref().is_some_and(reads_blanks);
+    answers(policy, blank).into_iter().any(|answer| spins_on(policy, &answer))
 }
 
 fn spins_on(policy: &RetryPolicy, answer: &Answer) -> bool {
     let limited = policy.retries_by_kind.iter().any(|(kind, _)| kind.matches(answer));
     let paid = policy.budget.as_ref().is_some_and(|budget| budget.failed(&mut budget.full(), answer, true) != Some(0));
-    let own = match policy.hint.read(answer.hint) {
+    let own = match policy.hint.read(policy.hint_in(answer)) {
         HintedWait::Own => true,
-        HintedWait::Exactly { .. } | HintedWait::AtLeast(_) | HintedWait::Near { .. } | HintedWait::GiveUp => false,
+        HintedWait::Exactly { .. } | HintedWait::AtLeast { .. } | HintedWait::Near { .. } | HintedWait::GiveUp => false,
     };
     policy.retry_on.repeats(answer) && !limited && !paid && own && late_wait(policy, answer).is_zero()
 }
 
+/// Whether a header can be a hint without a wait in it.
+fn reads_blanks(grammar: &HintGrammar) -> bool {
+    let takes = |rule: &HeaderRule| {
+        let numbers = [rule.zero, rule.negative, rule.fraction, rule.exponent, rule.not_a_number, rule.infinite];
+        numbers.into_iter().chain([rule.date, rule.past, rule.unreadable]).any(|take| take == Take::OwnBackoff)
+    };
+    grammar.rules.iter().any(takes)
+}
+
 /// One failure of each kind that the layer tells apart: statuses with a hint and without, failures without a status,
-/// each with each code. Where the server's word counts, it says to go on.
-fn answers(policy: &RetryPolicy) -> Vec<Answer> {
+/// each with each code. Where the server's word counts, it says to go on. `blank` hints are those without a wait in
+/// them.
+fn answers(policy: &RetryPolicy, blank: bool) -> Vec<Answer> {
     let kinds = classifications(policy);
     let should_retry = policy.retry_on.obeys_should_retry.then_some(true);
     let named = kinds.iter().flat_map(|kind| kind.codes.iter().chain(&kind.never)).copied();
@@ -42,12 +54,15 @@ fn answers(policy: &RetryPolicy) -> Vec<Answer> {
         kinds.iter().map(|kind| (kind.codes.contains(code), kind.never.contains(code))).collect()
     });
     let statuses = told_apart(400..=MAX_STATUS, |status| {
-        kinds.iter().map(|k| (k.statuses.contains(*status), k.statuses_with_hint.contains(*status))).collect()
+        let seen = (policy.hint_on.contains(*status), false);
+        let of = |kind: &&Classification| (kind.statuses.contains(*status), kind.statuses_with_hint.contains(*status));
+        std::iter::once(seen).chain(kinds.iter().map(of)).collect()
     });
+    let hints = [Hint::None, Hint::After(SimDuration::MAX)].into_iter().chain(blank.then_some(Hint::Blank));
     let mut answers: Vec<Answer> = Vec::new();
-    for code in codes {
-        for hint in [Hint::None, Hint::After(SimDuration::MAX)] {
-            let refused = |status: &u16| Answer { should_retry, hint, code, ..Answer::refused(*status) };
+    for hint in hints {
+        for code in &codes {
+            let refused = |status: &u16| Answer { should_retry, hint, code: *code, ..Answer::refused(*status) };
             answers.extend(statuses.iter().map(refused));
         }
     }
@@ -125,7 +140,9 @@ fn late(backoff: &Backoff) -> SimDuration {
         }
         Backoff::List(waits) => waits.last().copied().unwrap_or_default(),
         Backoff::Uniform { high, .. } => *high,
+        Backoff::Chain(parts) => parts.last().map(late).unwrap_or_default(),
         Backoff::Sum(parts) => parts.iter().map(late).sum(),
+        Backoff::Jittered { of, jitter, longest } => jitter.range(SimDuration::ZERO, late(of)).1.min(*longest),
         Backoff::AtLeast(floor, backoff) => late(backoff).max(*floor),
         Backoff::FirstAtOnce(backoff) => late(backoff),
     }

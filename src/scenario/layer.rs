@@ -3,13 +3,13 @@
 
 use super::budget::budget;
 use super::context::Read;
-use super::failures::{by_kind, classification};
+use super::failures::{any_statuses, by_kind, classification};
 use super::{hints, waits};
 use crate::document::{Fault, Field, Place, Reader, Table, Value};
 use crate::policy::header::HintGrammar;
 use crate::policy::retry::{Deadline, DeadlineCheck, HandsBack};
 use crate::policy::stack::{Place as QueuePlace, Resume};
-use crate::policy::{Backoff, Classification, HintRule, Jitter, RetryPolicy};
+use crate::policy::{Backoff, Classification, HintRule, Jitter, RetryPolicy, StatusSet};
 use crate::preset::Preset;
 use crate::units::SimDuration;
 
@@ -20,13 +20,13 @@ const MOST_ATTEMPTS: u64 = 1_000_000;
 const MOST_BACKOFFS: usize = 8;
 
 /// The most kinds of failure with a limit of their own: a layer counts so many.
-const MOST_LIMITED: usize = 2;
+const MOST_LIMITED: usize = 3;
 
 /// The highest limit of one kind of failure: a layer counts it in 16 bits.
 const MOST_OF_A_KIND: u64 = 65_535;
 
 /// The general keys of a retry layer and of every element.
-pub(super) const GENERAL: [&str; 26] = [
+pub(super) const GENERAL: [&str; 27] = [
     "name",
     "off",
     "kind",
@@ -45,6 +45,7 @@ pub(super) const GENERAL: [&str; 26] = [
     "longest_wait",
     "wait_cap",
     "hint",
+    "hint_on",
     "hint_resets_backoff",
     "hint_headers",
     "timeout",
@@ -121,6 +122,7 @@ pub(super) fn retry(reader: &Reader<'_>, spared: &[&str], preset: Option<Preset>
             longest_wait: waits.longest,
             wait_cap: waits.cap,
             hint: hints.rule,
+            hint_on: hints.on,
             hint_resets_backoff: hints.reset_backoff,
             budget: budget?,
             timeout: timeouts.longest,
@@ -199,7 +201,7 @@ fn attempts(field: &Field<'_>) -> Read<Option<u32>> {
 }
 
 fn deadline(reader: &Reader<'_>) -> Read<Option<Deadline>> {
-    let total = reader.maybe("total_budget", Field::positive_duration);
+    let total = reader.or("total_budget", None, limit);
     let checks = [
         ("before_wait", DeadlineCheck::BeforeWait),
         ("before_wait_strict", DeadlineCheck::BeforeWaitStrict),
@@ -207,7 +209,7 @@ fn deadline(reader: &Reader<'_>) -> Read<Option<Deadline>> {
         ("elapsed_cut", DeadlineCheck::ElapsedCut),
     ];
     let check = reader.or("budget_check", DeadlineCheck::BeforeWait, |field| field.word(&checks));
-    if let (Some(None), Some(field)) = (total, reader.get("budget_check")) {
+    if let (None, Some(field)) = (reader.get("total_budget"), reader.get("budget_check")) {
         reader.faults().add(without_total(&field));
         return None;
     }
@@ -246,8 +248,9 @@ fn waits(reader: &Reader<'_>) -> Option<Waits> {
             backoff.and_then(|field| waits::backoff(&field))
         })
     });
-    let longest = reader.maybe("longest_wait", Field::positive_duration);
-    let cap = reader.maybe("wait_cap", Field::duration);
+    let longest = reader.or("longest_wait", None, limit);
+    let cap =
+        reader.or("wait_cap", None, |field| if field.is_none() { Some(None) } else { field.duration().map(Some) });
     let (backoff, jitter, by_kind) = (backoff?, jitter?, by_kind?);
     let mut backoffs = std::iter::once(&backoff).chain(by_kind.iter().map(|(_, backoff)| backoff));
     if backoffs.any(|backoff| matches!(backoff, Backoff::Decorrelated { .. }))
@@ -262,15 +265,17 @@ fn waits(reader: &Reader<'_>) -> Option<Waits> {
 /// What a layer makes of hints.
 struct Hints {
     rule: HintRule,
+    on: StatusSet,
     reset_backoff: bool,
     grammar: Option<HintGrammar>,
 }
 
 fn hints(reader: &Reader<'_>) -> Option<Hints> {
     let rule = reader.or("hint", HintRule::Ignore, hints::rule);
+    let on = reader.or("hint_on", StatusSet::ERRORS, any_statuses);
     let reset_backoff = reader.or("hint_resets_backoff", false, Field::truth);
     let grammar = reader.maybe("hint_headers", hints::headers);
-    let (rule, reset_backoff, grammar) = (rule?, reset_backoff?, grammar?);
+    let (rule, on, reset_backoff, grammar) = (rule?, on?, reset_backoff?, grammar?);
     if reset_backoff
         && rule == HintRule::Ignore
         && let Some(field) = reader.get("hint_resets_backoff")
@@ -278,7 +283,12 @@ fn hints(reader: &Reader<'_>) -> Option<Hints> {
         reader.faults().add(Fault::new(field.key, "says nothing while hints are ignored").hint("write a `hint` too"));
         return None;
     }
-    Some(Hints { rule, reset_backoff, grammar })
+    Some(Hints { rule, on, reset_backoff, grammar })
+}
+
+/// A limit in time; `"none"` switches off the one of a preset.
+fn limit(field: &Field<'_>) -> Read<Option<SimDuration>> {
+    if field.is_none() { Some(None) } else { field.positive_duration().map(Some) }
 }
 
 /// How long one attempt may take.
@@ -289,23 +299,31 @@ struct Timeouts {
 }
 
 fn timeouts(reader: &Reader<'_>) -> Option<Timeouts> {
-    let longest = reader.maybe("timeout", Field::positive_duration);
+    let longest = reader.or("timeout", None, limit);
     let shrink = reader.or("timeout_shrinks", false, Field::truth);
-    if shrink == Some(true) && reader.get("total_budget").is_none() {
+    let total = reader.get("total_budget").filter(|field| !field.is_none());
+    if shrink == Some(true) && total.is_none() {
         reader.faults().add(without_total(&reader.get("timeout_shrinks")?));
         return None;
     }
     let (longest, shrink) = (longest?, shrink?);
     let shrinking = reader.get("timeout_shrinks").filter(|_| shrink);
-    let said = reader.get("timeout").or(shrinking).map(|field| field.place());
+    let said = reader.get("timeout").filter(|_| longest.is_some()).or(shrinking).map(|field| field.place());
     Some(Timeouts { longest, shrink, said })
 }
 
 fn hands_back(field: &Field<'_>) -> Option<HandsBack> {
-    let words = [("error", false), ("response", true)];
     let reader = field.table("unretried and exhausted")?;
-    let unretried = reader.or("unretried", false, |field| field.word(&words));
-    let exhausted = reader.or("exhausted", false, |field| field.word(&words));
+    let unretried = reader.or("unretried", StatusSet::EMPTY, responses);
+    let exhausted = reader.or("exhausted", StatusSet::EMPTY, responses);
     reader.finish();
     Some(HandsBack { unretried: unretried?, exhausted: exhausted? })
+}
+
+/// The statuses whose responses are handed back: none, all, or those of a list.
+fn responses(field: &Field<'_>) -> Option<StatusSet> {
+    if field.node.as_array().is_some() {
+        return any_statuses(field);
+    }
+    field.word(&[("error", StatusSet::EMPTY), ("response", StatusSet::ERRORS)])
 }

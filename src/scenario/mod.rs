@@ -29,8 +29,9 @@ use crate::provider::{Provider, Window};
 use crate::traffic::TrafficClass;
 use crate::units::{SimDuration, SimTime};
 
+pub use provider::SCRIPT_CLOCK;
 pub use refusal::Refusal;
-pub use source::{Source, load, preset_client};
+pub use source::{Source, client_layers, load, preset_client, preset_layers};
 
 /// A checked scenario.
 #[derive(Clone, Debug, PartialEq)]

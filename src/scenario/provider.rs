@@ -7,7 +7,8 @@ use crate::document::{Fault as Wrong, Field, Place, Reader, near};
 use crate::policy::TokenBucket;
 use crate::policy::pacer::Counts;
 use crate::provider::{
-    Fault, HintForm, Limit, Profile, Provider, Respond, StreamFault, WHOLE_SECOND, Window, default_refusal_latency,
+    Fault, HintForm, Limit, Profile, Provider, Respond, Script, StreamFault, WHOLE_SECOND, Window,
+    default_refusal_latency,
 };
 use crate::random::Distribution;
 use crate::units::parse::LARGEST;
@@ -244,7 +245,7 @@ fn by_class(field: &Field<'_>, since: SimTime, context: &Context<'_>) -> Option<
 /// What a struck request gets, and where it is said that it hangs.
 fn respond(field: &Field<'_>) -> Option<(Respond, Option<Place>)> {
     let reader = field.table("one answer")?;
-    let chosen = reader.only(&["status", "stream", "cut", "drop", "unreachable", "hang"]);
+    let chosen = reader.only(&["status", "stream", "cut", "drop", "unreachable", "script", "hang"]);
     let respond = match &chosen {
         None => {
             reader.knows(&["after", "retry_after", "should_retry", "code"]);
@@ -257,11 +258,37 @@ fn respond(field: &Field<'_>) -> Option<(Respond, Option<Place>)> {
         Some(("unreachable", field)) => {
             must_be_true(field).and(after(&reader)).map(|after| Respond::Unreachable { after })
         }
+        Some(("script", field)) => script(field).map(Respond::Script),
         Some((_, field)) => must_be_true(field).map(|()| Respond::Hang),
     };
     reader.finish();
-    let hang = chosen.and_then(|(form, field)| (form == "hang").then_some(field.place()));
-    Some((respond?, hang))
+    let respond = respond?;
+    let hangs = match &respond {
+        Respond::Hang => true,
+        Respond::Script(script) => script.entries().iter().any(|entry| entry.after.is_none()),
+        Respond::Status { .. }
+        | Respond::Stream { .. }
+        | Respond::Cut { .. }
+        | Respond::Drop { .. }
+        | Respond::Unreachable { .. } => false,
+    };
+    Some((respond, chosen.filter(|_| hangs).map(|(_, field)| field.place())))
+}
+
+/// The clock by which dates in a script's headers are read: the first instant of 2026, in Unix seconds.
+pub const SCRIPT_CLOCK: f64 = 1_767_225_600.0;
+
+/// Answers one by one, in the words of `probe`.
+fn script(field: &Field<'_>) -> Option<Script> {
+    match Script::parse(field.text()?, SCRIPT_CLOCK) {
+        Ok(script) => Some(script),
+        Err(faults) => {
+            for fault in faults {
+                field.wrong::<()>(fault.message, fault.hint);
+            }
+            None
+        }
+    }
 }
 
 /// Seconds until an answer is back.

@@ -5,7 +5,7 @@ use super::context::Context;
 use super::refusal::Refusal;
 use super::variants::{self, Variants};
 use super::{Scenario, check, clients, guards, phases, provider, traffic};
-use crate::document::{Faults, Field, Place, Reader, Table, parse, set};
+use crate::document::{Faults, Field, Node, Place, Reader, Table, Value, parse, set};
 use crate::policy::Client;
 use crate::preset::Preset;
 use crate::units::SimTime;
@@ -72,16 +72,65 @@ pub fn load(source: &Source<'_>) -> Result<Scenario, Refusal> {
     }
 }
 
+/// The layers of a client as they stand in a file after variant and `--set`, guards and what is off left out, as TOML.
+pub fn client_layers(source: &Source<'_>, client: &str) -> Result<String, Refusal> {
+    let faults = Faults::default();
+    let Some(mut root) = parse::file(source.text, &faults) else { return Err(source.refuse(faults)) };
+    let variants = variants::take(&mut root, &faults);
+    variants.apply(source.variant.unwrap_or(&variants.base), &mut root, &faults);
+    for (number, text) in source.sets.iter().enumerate() {
+        set::apply(&mut root, number, text, &faults);
+    }
+    let table = |table: &Table, key: &str| table.get(key).and_then(|entry| entry.node.as_table().cloned());
+    let layers = table(&root, "clients").and_then(|clients| table(&clients, client));
+    let layers = layers.and_then(|client| client.get("layers").map(|entry| entry.node.value.clone()));
+    match layers {
+        Some(Value::Array(items)) if faults.is_empty() => {
+            let stays = |item: &Node| {
+                item.as_table().is_some_and(|layer| {
+                    let off = layer.get("off").is_some_and(|entry| entry.node.value == Value::Boolean(true));
+                    !off && !layer.contains("guard")
+                })
+            };
+            Ok(Value::Array(items.into_iter().filter(stays).collect()).to_string())
+        }
+        _ => Err(source.refuse(faults)),
+    }
+}
+
+/// The layers of a client that is one preset, with `--set` relative to it, as TOML.
+pub fn preset_layers(preset: &str, sets: &[String]) -> Result<String, Refusal> {
+    preset_client(preset, sets)?;
+    let found = Preset::find(preset).map_err(|not| Refusal::Whole { message: not.message, hint: Some(not.hint) })?;
+    let faults = Faults::default();
+    let mut root = preset_root(&found, sets, &faults);
+    let layers = root.get_mut("clients").and_then(|entry| match &mut entry.node.value {
+        Value::Table(clients) => clients.get_mut(found.family.word).and_then(|entry| match &entry.node.value {
+            Value::Table(client) => client.get("layers").map(|entry| entry.node.value.to_string()),
+            _ => None,
+        }),
+        _ => None,
+    });
+    Ok(layers.unwrap_or_default())
+}
+
+/// The tree with the one client that is a preset.
+fn preset_root(found: &Preset, sets: &[String], faults: &Faults) -> Table {
+    let word = found.family.word;
+    let mut root =
+        parse::own(&format!("[clients.{word}]\nlayers = [{{ name = \"{word}\", preset = \"{}\" }}]\n", found.name()));
+    for (number, text) in sets.iter().enumerate() {
+        set::apply_below(&mut root, &["clients", word, "layers", "0"], number, text, faults);
+    }
+    root
+}
+
 /// A client of one layer, a preset, with `--set` relative to that layer.
 pub fn preset_client(preset: &str, sets: &[String]) -> Result<Client, Refusal> {
     let found = Preset::find(preset).map_err(|not| Refusal::Whole { message: not.message, hint: Some(not.hint) })?;
     let faults = Faults::default();
     let word = found.family.word;
-    let mut root =
-        parse::own(&format!("[clients.{word}]\nlayers = [{{ name = \"{word}\", preset = \"{}\" }}]\n", found.name()));
-    for (number, text) in sets.iter().enumerate() {
-        set::apply_below(&mut root, &["clients", word, "layers", "0"], number, text, &faults);
-    }
+    let root = preset_root(&found, sets, &faults);
     let context = Context {
         faults: &faults,
         horizon: None,
@@ -293,28 +342,29 @@ provider.faults.x.window = ["10m", "40m"]
 
     #[test]
     fn every_preset_can_be_written_in_general_keys() {
+        let client = |preset: &Preset, element: &str| {
+            let text = format!(
+                "horizon = \"1m\"\n[clients.c]\nlayers = [{{ name = \"p\", {element} }}]\n[traffic.t]\nkind = \"jobs\"\n\
+                 workers = 1\nclient = \"c\"\narrivals = {{ at = [\"0s\"] }}\n\
+                 steps = [{{ name = \"s\", input_tokens = 1, latency = \"1s\" }}]\n"
+            );
+            let scenario = load(&Source::new("p.toml", &text));
+            let scenario = scenario.unwrap_or_else(|refusal| panic!("{}: {refusal:#?}", preset.name()));
+            let client = &scenario.clients[0];
+            let layer = &client.elements()[0];
+            (layer.kind, layer.role.clone(), client.grammar().clone())
+        };
         for family in FAMILIES {
             for version in family.versions {
                 let preset = Preset { family, version };
-                let general = preset.in_general_keys().replace("\"unlimited\"", "3").replace('\n', ", ");
-                let text = |element: &str| {
-                    format!(
-                        "horizon = \"1m\"\n[clients.c]\nlayers = [{{ {element} }}]\n[traffic.t]\nkind = \"jobs\"\n\
-                         workers = 1\nclient = \"c\"\narrivals = {{ at = [\"0s\"] }}\n\
-                         steps = [{{ name = \"s\", input_tokens = 1, latency = \"1s\" }}]\n"
-                    )
-                };
-                let policy = |element: &str| {
-                    let text = text(element);
-                    let scenario = load(&Source::new("p.toml", &text)).unwrap_or_else(|refusal| panic!("{refusal:#?}"));
-                    scenario.clients[0].elements()[0].role.clone()
-                };
-                let named = format!("name = \"p\", preset = \"{}\", max_attempts = 3", preset.name());
-                let spelled = format!(
-                    "name = \"p\", {}",
-                    general.trim_end_matches(", ").replace("max_attempts = 1,", "max_attempts = 3,")
-                );
-                assert_eq!(policy(&named), policy(&spelled), "{}", preset.name());
+                let general = preset.in_general_keys();
+                let general = general.trim_end().replace('\n', ", ");
+                let named = format!("preset = \"{}\"", preset.name());
+                // One that neither stops nor waits is refused as it is.
+                let endless = general.contains("\"unlimited\"") && general.contains("backoff = \"none\"");
+                let stop = if endless { ", total_budget = \"1s\"" } else { "" };
+                let (named, general) = (format!("{named}{stop}"), format!("{general}{stop}"));
+                assert_eq!(client(&preset, &named), client(&preset, &general), "{}", preset.name());
             }
         }
     }

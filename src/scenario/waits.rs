@@ -11,7 +11,7 @@ const LONGEST_LIST: usize = 1_000;
 const MOST_PARTS: usize = 8;
 
 /// The forms of a backoff.
-const FORMS: [&str; 11] = [
+const FORMS: [&str; 12] = [
     "fixed",
     "linear",
     "exponential",
@@ -21,6 +21,7 @@ const FORMS: [&str; 11] = [
     "uniform",
     "decorrelated",
     "sum",
+    "jittered",
     "at_least",
     "first_at_once",
 ];
@@ -45,14 +46,26 @@ pub(super) fn backoff(field: &Field<'_>) -> Option<Backoff> {
         ("uniform", field) => uniform(&field),
         ("decorrelated", field) => decorrelated(&field),
         ("sum", field) => sum(&field),
+        ("jittered", field) => jittered(&field),
         ("at_least", field) => at_least(&field),
         ("first_at_once", field) => part(&field).map(|later| Backoff::FirstAtOnce(Box::new(later))),
-        (_, field) => {
-            let waits: Vec<Option<SimDuration>> =
-                field.list("waits", LONGEST_LIST)?.iter().map(Field::duration).collect();
-            waits.into_iter().collect::<Option<Vec<_>>>().map(Backoff::List)
-        }
+        (_, field) => list(&field),
     }
+}
+
+/// Waits as they are, or also backoffs, each for its own retry.
+fn list(field: &Field<'_>) -> Option<Backoff> {
+    let items = field.list("waits", LONGEST_LIST)?;
+    if items.iter().all(|item| item.node.as_table().is_none()) {
+        let waits: Vec<Option<SimDuration>> = items.iter().map(Field::duration).collect();
+        return waits.into_iter().collect::<Option<Vec<_>>>().map(Backoff::List);
+    }
+    let parts = items.iter().map(|item| match item.node.as_table() {
+        Some(_) => part(item),
+        None => item.duration().map(Backoff::Fixed),
+    });
+    let parts: Vec<Option<Backoff>> = parts.collect();
+    parts.into_iter().collect::<Option<Vec<_>>>().map(Backoff::Chain)
 }
 
 /// The first wait, which most ladders need.
@@ -134,6 +147,16 @@ fn sum(field: &Field<'_>) -> Option<Backoff> {
     parts.into_iter().collect::<Option<Vec<_>>>().map(Backoff::Sum)
 }
 
+fn jittered(field: &Field<'_>) -> Option<Backoff> {
+    let reader = field.table("of, jitter and longest")?;
+    let of = reader.need("of", r#"write the backoff that is jittered, such as { exponential = { initial = "1s" } }"#);
+    let of = of.and_then(|field| part(&field));
+    let jitter = reader.need("jitter", r#"write its random part, such as "full""#).and_then(|field| jitter(&field));
+    let longest = reader.or("longest", SimDuration::MAX, Field::positive_duration);
+    reader.finish();
+    Some(Backoff::Jittered { of: Box::new(of?), jitter: jitter?, longest: longest? })
+}
+
 fn at_least(field: &Field<'_>) -> Option<Backoff> {
     let reader = field.table("floor and of")?;
     let floor = reader.need("floor", r#"write the shortest wait, such as "4s""#);
@@ -165,12 +188,13 @@ pub(super) fn jitter(field: &Field<'_>) -> Option<Jitter> {
         ]);
     }
     let reader = field.table("one jitter")?;
-    let chosen = reader.only(&["subtract", "add", "add_share", "plus_minus"]);
+    let chosen = reader.only(&["subtract", "add", "add_share", "plus_minus", "down_to"]);
     reader.finish();
     match chosen? {
         ("subtract", field) => field.ratio().map(Jitter::Subtract),
         ("add", field) => field.duration().map(Jitter::Add),
         ("add_share", field) => field.ratio().map(Jitter::AddShare),
+        ("down_to", field) => field.positive_duration().map(Jitter::DownTo),
         (_, field) => field.ratio().map(Jitter::PlusMinus),
     }
 }
@@ -224,6 +248,17 @@ mod tests {
                 "{ at_least = { floor = \"4s\", of = { fixed = \"2s\" } } }",
                 Backoff::AtLeast(second(4), Box::new(Backoff::Fixed(second(2)))),
             ),
+            (
+                "{ list = [\"1s\", { uniform = { low = \"0s\", high = \"3s\" } }] }",
+                Backoff::Chain(vec![
+                    Backoff::Fixed(second(1)),
+                    Backoff::Uniform { low: second(0), high: second(3), per_retry: false },
+                ]),
+            ),
+            (
+                "{ jittered = { of = { fixed = \"2s\" }, jitter = \"full\", longest = \"1s\" } }",
+                Backoff::Jittered { of: Box::new(Backoff::Fixed(second(2))), jitter: Jitter::Full, longest: second(1) },
+            ),
             ("{ first_at_once = { fixed = \"2s\" } }", Backoff::FirstAtOnce(Box::new(Backoff::Fixed(second(2))))),
             (
                 "{ decorrelated = { initial = \"1s\", cap = \"9s\" } }",
@@ -250,6 +285,9 @@ mod tests {
             ("{ sum = { fixed = \"1s\" } }", "must be a list of backoffs, found a table"),
             ("{ sum = [{ decorrelated = { initial = \"1s\" } }] }", "`decorrelated` is no part of another backoff"),
             ("{ at_least = { floor = \"4s\" } }", "lacks the key `of`"),
+            ("{ jittered = { of = { fixed = \"1s\" } } }", "lacks the key `jitter`"),
+            ("{ list = [1, { fixed = \"1s\" }] }", "must be a duration with a unit, found 1"),
+            ("{ list = [{ decorrelated = { initial = \"1s\" } }] }", "`decorrelated` is no part of another backoff"),
             ("{ first_at_once = \"2s\" }", "must be a backoff, found \"2s\""),
             ("{ list = [] }", "is empty"),
             ("{ fixed = \"1s\", list = [\"1s\"] }", "says `list` beside `fixed`"),
@@ -262,6 +300,7 @@ mod tests {
     fn jitters_are_words_or_tables() {
         assert_eq!(read("\"full\"", jitter), Ok(Jitter::Full));
         assert_eq!(read("\"full_whole\"", jitter), Ok(Jitter::FullWhole));
+        assert_eq!(read("{ down_to = \"1s\" }", jitter), Ok(Jitter::DownTo(SimDuration::from_secs(1))));
         assert_eq!(read("{ subtract = \"25%\" }", jitter), Ok(Jitter::Subtract(0.25)));
         assert_eq!(read("{ add = \"1s\" }", jitter), Ok(Jitter::Add(SimDuration::from_secs(1))));
         assert_eq!(read("{ add_share = \"100%\" }", jitter), Ok(Jitter::AddShare(1.0)));

@@ -27,7 +27,7 @@ impl Known {
     pub(super) fn with(&self, hint: SimDuration) -> Answer {
         let hint = match self.answer.hint {
             Hint::After(_) => Hint::After(hint),
-            other @ (Hint::None | Hint::Never | Hint::Fatal) => other,
+            other @ (Hint::None | Hint::Blank | Hint::Never | Hint::Fatal) => other,
         };
         Answer { hint, ..self.answer }
     }
@@ -98,6 +98,7 @@ mod tests {
             refused.with_hint(Some(SimDuration::ZERO)),
             refused.with_hint(Some(SimDuration::from_secs(7))),
             Answer { hint: Hint::Fatal, ..refused },
+            Answer { should_retry: Some(false), hint: Hint::Blank, ..Answer::refused(500) },
             Answer { should_retry: Some(false), code: Code::named("spend"), ..Answer::refused(500) },
             Answer { should_retry: Some(true), hint: Hint::Never, ..Answer::refused(400) },
         ] {
@@ -105,6 +106,6 @@ mod tests {
             assert_eq!(answers.get(id).with(hint), answer);
         }
         // Both hints after a 429 share a number.
-        assert_eq!(answers.known.len(), 8);
+        assert_eq!(answers.known.len(), 9);
     }
 }

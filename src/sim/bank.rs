@@ -3,7 +3,7 @@
 
 use crate::observe::outcome::GuardCounts;
 use crate::policy::answer::Answer;
-use crate::policy::circuit_breaker::{BreakerCounts, BreakerState, Gate};
+use crate::policy::circuit_breaker::{BreakerCounts, BreakerState, Gate, Pause};
 use crate::policy::guard::{Guard, Mechanism, Scope};
 use crate::policy::pacer::Counts;
 use crate::policy::retry_budget::BudgetState;
@@ -28,6 +28,14 @@ pub(super) struct Asker {
     pub(super) output_tokens: u32,
 }
 
+/// A run that waits for an instance of a guard to change.
+struct Parked {
+    instance: usize,
+    class: u16,
+    run: u32,
+    since: SimTime,
+}
+
 /// All guards of a run.
 pub(super) struct Bank<'a> {
     guards: &'a [Guard],
@@ -35,6 +43,12 @@ pub(super) struct Bank<'a> {
     states: Vec<State>,
     /// Where each guard's instances begin.
     bases: Vec<usize>,
+    /// Runs that wait for an instance to change, in the order of their coming.
+    parked: Vec<Parked>,
+    /// Runs that have waited long enough.
+    woken: Vec<(u16, u32)>,
+    /// Whether a breaker has changed so that paused workers may look again.
+    pub(super) resumed: bool,
     /// The retry budgets of all clients' layers; each client's workers share them.
     budgets: Vec<BudgetState>,
     /// For each class: its client, its first worker and process among all, and how many processes it has.
@@ -71,6 +85,9 @@ impl<'a> Bank<'a> {
             counts: vec![GuardCounts::default(); scenario.guards.len()],
             states: Vec::new(),
             bases: Vec::new(),
+            parked: Vec::new(),
+            woken: Vec::new(),
+            resumed: false,
             budgets: scenario
                 .clients
                 .iter()
@@ -124,6 +141,8 @@ impl<'a> Bank<'a> {
         match gate {
             Gate::Pass => {}
             Gate::Refuse => counts.refused += 1,
+            // How long is known only when it goes on.
+            Gate::Park => counts.waits += 1,
             Gate::Wait(until) | Gate::Reserved(until) => {
                 counts.waits += 1;
                 counts.waited += until - now;
@@ -137,25 +156,68 @@ impl<'a> Bank<'a> {
         let instance = self.instance(guard, asker);
         if let (Mechanism::Breaker(breaker), State::Breaker(state)) =
             (&self.guards[guard].mechanism, &mut self.states[instance])
+            && breaker.record(state, answer, now)
         {
-            breaker.record(state, answer, now);
+            self.wake(guard, instance, now);
         }
     }
 
+    /// A result passes outward through the guard's place.
+    pub(super) fn passed_back(&mut self, guard: usize, asker: Asker, answer: &Answer, now: SimTime) {
+        if self.counts_results(guard) {
+            self.record(guard, asker, answer, now);
+        }
+        if answer.outcome.was_sent() {
+            return;
+        }
+        let instance = self.instance(guard, asker);
+        if let (Mechanism::Breaker(breaker), State::Breaker(state)) =
+            (&self.guards[guard].mechanism, &mut self.states[instance])
+            && breaker.probe_was_not_sent(state)
+        {
+            self.wake(guard, instance, now);
+        }
+    }
+
+    /// The run waits until the guard changes.
+    pub(super) fn park(&mut self, guard: usize, asker: Asker, run: u32, now: SimTime) {
+        let instance = self.instance(guard, asker);
+        self.parked.push(Parked { instance, class: asker.class, run, since: now });
+    }
+
+    /// Those who wait for this instance go on, in the order of their coming.
+    fn wake(&mut self, guard: usize, instance: usize, now: SimTime) {
+        self.resumed = true;
+        let (woken, waited) = (&mut self.woken, &mut self.counts[guard].waited);
+        self.parked.retain(|parked| {
+            let stays = parked.instance != instance;
+            if !stays {
+                woken.push((parked.class, parked.run));
+                *waited += now - parked.since;
+            }
+            stays
+        });
+    }
+
+    /// Takes the runs that have waited long enough.
+    pub(super) fn take_woken(&mut self) -> std::vec::Drain<'_, (u16, u32)> {
+        self.woken.drain(..)
+    }
+
     /// Whether the guard counts the results that pass outward through its place.
-    pub(super) fn counts_results(&self, guard: usize) -> bool {
+    fn counts_results(&self, guard: usize) -> bool {
         match &self.guards[guard].mechanism {
             Mechanism::Breaker(breaker) => breaker.counts == BreakerCounts::Results,
             Mechanism::Pacer(_) => false,
         }
     }
 
-    /// Until when a pausing breaker keeps this worker from taking a job.
-    pub(super) fn pauses_until(&mut self, guard: usize, asker: Asker, now: SimTime) -> Option<SimTime> {
+    /// Whether a pausing breaker keeps this worker from taking a job.
+    pub(super) fn pause(&mut self, guard: usize, asker: Asker, now: SimTime) -> Pause {
         let instance = self.instance(guard, asker);
         match (&self.guards[guard].mechanism, &mut self.states[instance]) {
-            (Mechanism::Breaker(breaker), State::Breaker(state)) => breaker.pauses_until(state, now),
-            (Mechanism::Breaker(_) | Mechanism::Pacer(_), _) => None,
+            (Mechanism::Breaker(breaker), State::Breaker(state)) => breaker.pause(state, now),
+            (Mechanism::Breaker(_) | Mechanism::Pacer(_), _) => Pause::No,
         }
     }
 

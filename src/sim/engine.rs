@@ -14,7 +14,7 @@ use crate::observe::series::LevelSeries;
 use crate::observe::timeline::ClassSeries;
 use crate::observe::{AnswerKind, Clock, Outcome, PhasePlan, Timeline, WorkerActivity};
 use crate::policy::answer::Answer;
-use crate::policy::circuit_breaker::Gate;
+use crate::policy::circuit_breaker::{Gate, Pause};
 use crate::policy::retry::LayerState;
 use crate::policy::retry_budget::RetryBudget;
 use crate::policy::stack::{Host, Input, Next, Note, Place, Requeue, Resume, Waiting};
@@ -308,8 +308,17 @@ impl<'a, O: Observer> Engine<'a, O> {
         self.stirred |= 1 << class;
     }
 
-    /// Lets idle workers take jobs until nothing is stirred any more.
+    /// Lets those go on for whom a guard has changed, and idle workers take jobs until nothing is stirred any more.
     fn settle(&mut self) {
+        if self.bank.resumed {
+            self.bank.resumed = false;
+            let now = self.clock.now();
+            for (class, run) in self.bank.take_woken() {
+                self.events.push(now, Rank::Release, Event::LimiterWaitEnds { class, run }.pack());
+            }
+            let pausing = self.classes.iter().enumerate().filter(|(_, class)| !class.pausing.is_empty());
+            self.stirred |= pausing.fold(0, |stirred, (class, _)| stirred | 1 << class);
+        }
         while self.stirred != 0 {
             let class = self.stirred.trailing_zeros() as u16;
             self.stirred &= self.stirred - 1;
@@ -333,8 +342,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                 }
             }
         }
-        let narrow = self.clock.narrow();
-        self.states[class as usize].force.note_length(narrow);
+        self.states[class as usize].force.note_length(self.clock.narrow());
     }
 
     /// The place among the idle workers of the one that takes the next job, if there is a job and one who may.
@@ -351,10 +359,17 @@ impl<'a, O: Observer> Engine<'a, O> {
         let mut earliest = SimTime::NEVER;
         for (position, worker) in force.idle().iter().enumerate().rev() {
             let asker = Asker { class, worker: *worker, input_tokens: 0, output_tokens: 0 };
-            let held = compiled.pausing.iter().filter_map(|guard| self.bank.pauses_until(*guard, asker, now)).max();
-            match held {
-                None => return Some(position),
-                Some(until) => earliest = earliest.min(until),
+            let mut free = true;
+            for guard in &compiled.pausing {
+                match self.bank.pause(*guard, asker, now) {
+                    Pause::No => {}
+                    // Its change stirs the class again.
+                    Pause::UntilItChanges => free = false,
+                    Pause::Until(until) => (free, earliest) = (false, earliest.min(until)),
+                }
+            }
+            if free {
+                return Some(position);
             }
         }
         if earliest < SimTime::NEVER && force.paused_until != Some(earliest) {
@@ -456,6 +471,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             match next {
                 Next::Send => return self.send(class, run),
                 Next::Sleep { until, why, holds_worker } => return self.sleep(class, run, until, why, holds_worker),
+                Next::Park => return self.states[class as usize].runs.get_mut(run).doing = Doing::WaitingLimiter,
                 Next::Requeue { at, requeue } => return self.requeue(class, run, at, requeue),
                 Next::Done(answer) if answer.is_delivered() => {
                     let record = self.states[class as usize].runs.get(run);
@@ -483,6 +499,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             class,
             compiled,
             run: record,
+            slot: run,
             bank: &mut self.bank,
             ledger: &mut state.ledger,
             series: &mut state.series,
@@ -573,7 +590,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         record.ordinal += 1;
         record.task.requests += 1;
         let (input_tokens, output_tokens) = (record.input_tokens, record.output_tokens);
-        let request = Request { class, input_tokens, output_tokens, key };
+        let ordinal = record.task.requests - 1;
+        let grammar = compiled.client.grammar();
+        let request = Request { class, input_tokens, output_tokens, key, ordinal, grammar };
         let latency = &compiled.settings.steps[step].latency;
         let service = || SimDuration::from_secs_f64(latency.sample(&mut key.with(purpose::SERVICE).stream()));
         let verdict = self.provider.receive(now, &request, service);
@@ -782,6 +801,8 @@ struct Walker<'w, 'a> {
     class: u16,
     compiled: &'w Class<'a>,
     run: &'w mut Run,
+    /// The run's place in its slab.
+    slot: u32,
     bank: &'w mut Bank<'a>,
     ledger: &'w mut ClassLedger,
     series: &'w mut ClassSeries,
@@ -815,13 +836,16 @@ impl Host for Walker<'_, '_> {
     }
 
     fn pass(&mut self, guard: usize, now: SimTime) -> Gate {
-        self.bank.pass(guard, self.asker(), now)
+        let asker = self.asker();
+        let gate = self.bank.pass(guard, asker, now);
+        if gate == Gate::Park {
+            self.bank.park(guard, asker, self.slot, now);
+        }
+        gate
     }
 
     fn passed_back(&mut self, guard: usize, answer: &Answer, now: SimTime) {
-        if self.bank.counts_results(guard) {
-            self.bank.record(guard, self.asker(), answer, now);
-        }
+        self.bank.passed_back(guard, self.asker(), answer, now);
     }
 
     fn pay(&mut self, element: usize, budget: &RetryBudget, answer: &Answer, wanted: bool) -> Option<u32> {

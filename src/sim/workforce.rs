@@ -42,6 +42,7 @@ impl Workforce {
         }
     }
 
+    /// Puts somebody into the queue; how long it is shows when idle workers have looked.
     pub(super) fn enqueue(&mut self, waiter: Waiter, first: bool) {
         if first {
             self.queue.push_front(waiter);
@@ -87,7 +88,7 @@ impl Workforce {
         from
     }
 
-    /// Keeps the length of the queue once every idle worker has looked: a job that finds one free has never waited.
+    /// Notes how many wait after all who could have been given to a worker: who is taken at once has not waited.
     pub(super) fn note_length(&mut self, narrow: u32) {
         self.lengths.set(narrow, self.queue.len() as u32);
     }

@@ -77,13 +77,14 @@ pub(super) fn classes(scenario: &Scenario, seed: Seed) -> Vec<Class<'_>> {
 /// The answers that a scenario can produce.
 pub(super) fn answer_index(scenario: &Scenario) -> AnswerIndex {
     let limits = scenario.provider.limits.iter().map(|limit| limit.status);
-    let faults = scenario.provider.faults.iter().filter_map(|fault| match &fault.respond {
-        Respond::Status { status, .. } => Some(*status),
+    let faults = scenario.provider.faults.iter().flat_map(|fault| match &fault.respond {
+        Respond::Status { status, .. } => vec![*status],
+        Respond::Script(script) => script.statuses(),
         Respond::Stream { .. }
         | Respond::Cut { .. }
         | Respond::Drop { .. }
         | Respond::Unreachable { .. }
-        | Respond::Hang => None,
+        | Respond::Hang => Vec::new(),
     });
     let statuses: Vec<u16> = limits.chain(faults).collect();
     AnswerIndex::new(&statuses)

@@ -6,6 +6,7 @@
 //! - `conformance`: every measured case of every client library.
 //! - `header_grammar`: what real clients make of the same header, as measured.
 //! - `provider_answers`: every way in which a provider fails, and who repeats it.
+//! - `probe`: what clients do with a script of answers, from the command line.
 //! - `conservation`: what must add up, adds up, in random scenarios from `small_world`.
 //! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
 //! - `golden`: every number of every shipped scenario against `tests/golden/`.
@@ -27,6 +28,8 @@ mod determinism;
 mod field_cases;
 mod golden;
 mod header_grammar;
+#[cfg(feature = "cli")]
+mod probe;
 mod provider_answers;
 mod queue;
 #[cfg(feature = "cli")]

@@ -4,7 +4,7 @@
 //! with `key=value` headers or fields behind it and perhaps `slow=DURATION` before it; values may be quoted, since
 //! dates hold commas. The last answer repeats for ever, and the word `forever` may say so.
 
-use super::header::said;
+use super::header_text::said;
 use crate::policy::answer::{Answer, Code, Outcome};
 use crate::policy::header::{HintGrammar, HintHeader, Said};
 use crate::units::SimDuration;
@@ -70,6 +70,11 @@ impl Script {
     pub fn entry(&self, n: u64) -> &Entry {
         let last = self.entries.len() - 1;
         &self.entries[usize::try_from(n).map_or(last, |n| n.min(last))]
+    }
+
+    /// The statuses of failures in it.
+    pub fn statuses(&self) -> Vec<u16> {
+        self.entries.iter().map(|entry| entry.status).filter(|status| *status >= 400).collect()
     }
 
     /// All answers in order.
@@ -168,8 +173,10 @@ fn kind(read: &mut Entry, word: &str) -> Result<(), String> {
         _ => {
             let status = word.parse::<u16>().ok().filter(|status| (200..=599).contains(status));
             let Some(status) = status else { return Err(format!("is no answer, found {word}")) };
-            read.status = status;
-            if status < 400 { Outcome::Delivered } else { Outcome::Refused }
+            // Whatever succeeds is counted as a 200.
+            let fails = status >= 400;
+            read.status = if fails { status } else { 200 };
+            if fails { Outcome::Refused } else { Outcome::Delivered }
         }
     };
     match read.outcome {

@@ -1,0 +1,101 @@
+//! `probe` from the command line: the twelve situations in which an SDK was observed and the five results of a call
+//! path with a budget, both ends of every wait; and the same through `run` of the scenario that `--write` gives.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// A situation: answers, `--set`s, attempts, both ends of every wait in seconds, outcome.
+type Situation<'a> = (&'a str, &'a [&'a str], u64, &'a [(f64, f64)], &'a str);
+
+const LADDER: [(f64, f64); 5] = [(0.375, 0.5), (0.75, 1.0), (1.5, 2.0), (3.0, 4.0), (6.0, 8.0)];
+
+/// anthropic-python 1.13.0, observed against a scripted server.
+fn sdk() -> Vec<Situation<'static>> {
+    vec![
+        ("429 forever", &[], 3, &LADDER[..2], "raised 429"),
+        ("429 forever", &["max_retries=0"], 1, &[], "raised 429"),
+        ("429 forever", &["max_retries=5"], 6, &LADDER, "raised 429"),
+        ("429 retry-after=2, 200", &[], 2, &[(2.0, 2.0)], "ok"),
+        ("429 retry-after-ms=300, 200", &[], 2, &[(0.3, 0.3)], "ok"),
+        ("429 retry-after=120, 200", &[], 2, &[(120.0, 120.0)], "ok"),
+        ("529, 529, 200", &[], 3, &LADDER[..2], "ok"),
+        ("400", &[], 1, &[], "raised 400"),
+        ("500 x-should-retry=false", &[], 1, &[], "raised 500"),
+        ("400 x-should-retry=true, 200", &[], 2, &LADDER[..1], "ok"),
+        ("drop forever", &[], 3, &LADDER[..2], "raised drop"),
+        ("slow=3s 200", &["timeout=1s"], 3, &LADDER[..2], "raised read timeout"),
+    ]
+}
+
+fn retrycast(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_retrycast"))
+        .args(arguments)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("the program starts");
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("output is UTF-8")
+}
+
+fn check(target: &[&str], prefix: &str, (answers, sets, attempts, waits, outcome): Situation<'_>) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let scenario = folder.path().join("written.toml");
+    let sets: Vec<String> = sets.iter().map(|set| format!("--set={prefix}{set}")).collect();
+    let mut arguments = vec!["probe"];
+    arguments.extend(target);
+    arguments.extend(["--answers", answers, "--format", "json"]);
+    arguments.extend(sets.iter().map(String::as_str));
+    arguments.extend(["--write", scenario.to_str().expect("a plain path")]);
+    let probe: Value = serde_json::from_str(&retrycast(&arguments)).expect("probe prints JSON");
+
+    assert_eq!(probe["attempts"], attempts, "{answers}");
+    assert_eq!(probe["outcome"], outcome, "{answers}");
+    let found = probe["waits_s"].as_array().expect("waits");
+    assert_eq!(found.len(), waits.len(), "{answers}");
+    for (wait, (low, high)) in found.iter().zip(waits) {
+        let [min, max] = ["min", "max"].map(|end| wait[end].as_f64().expect("a number"));
+        assert!((min - low).abs() < 1e-6 && (max - high).abs() < 1e-6, "{answers}: [{min}, {max}]");
+    }
+    same_through_run(&scenario, folder.path(), attempts, waits, answers);
+}
+
+/// The written scenario makes the same attempts, each wait within its range.
+fn same_through_run(scenario: &Path, folder: &Path, attempts: u64, waits: &[(f64, f64)], answers: &str) {
+    let log = folder.join("log.jsonl");
+    let [scenario, path] = [scenario, &log].map(|path| path.to_str().expect("a plain path"));
+    retrycast(&["run", scenario, "--format", "json", "--log", path]);
+    let lines = std::fs::read_to_string(&log).expect("the log is there");
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();
+    assert_eq!(lines.len() as u64, attempts, "{answers}");
+    for (line, (low, high)) in lines.iter().skip(1).zip(waits) {
+        let waited = line["waited_before_s"].as_f64().expect("a number");
+        assert!(waited >= low - 1e-6 && waited <= high + 1e-6, "{answers}: waited {waited}");
+    }
+}
+
+#[test]
+fn the_twelve_situations_of_an_sdk_come_out_as_observed() {
+    for situation in sdk() {
+        check(&["--client", "anthropic-python-1.13"], "", situation);
+    }
+}
+
+#[test]
+fn a_call_path_with_a_budget_does_what_was_observed() {
+    // Observed: a hint of 120 s with a cap of 3 s and a budget of 20 s succeeds on attempt 2 after 2.47 s; with a cap
+    // of 30 s and a budget of 5 s it is one attempt; a spend limit is one attempt; 529 twice is three; 400 is one.
+    let path = ["scenarios/budgeted_call.toml", "--client", "budgeted"];
+    let prefix = "clients.budgeted.layers.call.";
+    let budget: [&str; 2] = ["wait_cap=3s", "total_budget=20s"];
+    let tight: [&str; 2] = ["wait_cap=30s", "total_budget=5s"];
+    for situation in [
+        ("429 retry-after=120, 200", &budget[..], 2, &[(2.25, 3.0)][..], "ok"),
+        ("429 retry-after=120, 200", &tight[..], 1, &[], "raised 429"),
+        ("429 error_code=enforced_spend_limit_reached forever", &[], 1, &[], "raised 429"),
+        ("529, 529, 200", &[], 3, &LADDER[..2], "ok"),
+        ("400", &[], 1, &[], "raised 400"),
+    ] {
+        check(&path, prefix, situation);
+    }
+}
