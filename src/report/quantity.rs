@@ -158,8 +158,11 @@ pub fn count(value: f64) -> String {
     if value < 0.0 && digits != "0" { format!("−{out}") } else { out }
 }
 
+/// Three digits that count, so that the factors of a product multiply to it as they stand there.
 fn ratio(value: f64) -> String {
-    if value < 9.995 {
+    if 0.0 < value && value < 0.999_5 {
+        format!("{value:.3}")
+    } else if value < 9.995 {
         format!("{value:.2}")
     } else if value < 99.95 {
         format!("{value:.1}")
@@ -217,6 +220,8 @@ mod tests {
             (Unit::Count, 3_920.0, "3,920"),
             (Unit::Count, 1_234_567.0, "1,234,567"),
             (Unit::Count, 999.0, "999"),
+            (Unit::Ratio, 0.434_9, "0.435"),
+            (Unit::Ratio, 0.999_8, "1.00"),
             (Unit::Ratio, 9.333_3, "9.33"),
             (Unit::Ratio, 10.1, "10.1"),
             (Unit::Ratio, 9.999, "10.0"),

@@ -70,13 +70,16 @@ fn fault(tape: &mut Tape<'_>, n: usize, text: &mut String) {
     let probability = tape.of(&["0.1", "1", "0.9", "\"50%\"", "[[\"0s\", 0], [\"10s\", 1]]"]);
     writeln!(text, "probability = {probability}").unwrap();
     let after = tape.of(&["\"0s\"", "\"300ms\"", "{ exponential = { mean = \"1s\" } }"]);
-    let respond = match tape.below(6) {
+    let respond = match tape.below(9) {
         0 => format!("status = 529, after = {after}"),
         1 => format!("status = 503, after = {after}, retry_after = \"3s\""),
         2 => format!("status = 400, after = {after}"),
         3 => format!("status = 429, after = {after}, should_retry = {}", tape.sometimes()),
         4 => format!("drop = true, after = {after}"),
-        _ => "hang = true".to_owned(),
+        5 => "hang = true".to_owned(),
+        6 => format!("stream = \"{}\", after = {after}", tape.of(&["failed", "broken", "silent"])),
+        7 => format!("cut = true, after = {after}"),
+        _ => "unreachable = true".to_owned(),
     };
     writeln!(text, "respond = {{ {respond} }}").unwrap();
 }
