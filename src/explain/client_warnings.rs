@@ -120,8 +120,8 @@ fn pacer_outside(scenario: &Scenario, client: &Client) -> Option<Warning> {
 
 /// The most requests that pass an element for each time it is entered.
 pub(super) fn requests_inside(client: &Client, at: usize) -> Option<u64> {
-    let policies = client.elements()[..at].iter().filter_map(|element| element.role.policy());
-    policies.fold(Some(1), |all, policy| product(all, attempts_bound(policy)))
+    let mut policies = client.elements()[..at].iter().filter_map(|element| element.role.policy());
+    policies.try_fold(1, |all, policy| product(Some(all), attempts_bound(policy)))
 }
 
 /// A layer that repeats what layers inside it have given up on.

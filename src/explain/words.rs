@@ -102,9 +102,9 @@ pub fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// A share of a limit, as whole percent or as a multiple from ten times on: `53 %`, `100 times as much`.
+/// A share of a limit, as whole percent or as a multiple from ten times on: `53 %`, `100 times the limit`.
 pub fn times(share: f64) -> String {
-    if share < 9.995 { percent(share) } else { format!("{} times as much", count(share.round() as u64)) }
+    if share < 9.995 { percent(share) } else { format!("{} times the limit", count(share.round() as u64)) }
 }
 
 /// The same with the limit's name: "53 % of `itpm`", "100 times `itpm`".
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn large_shares_are_multiples() {
-        assert_eq!([0.53, 1.17, 100.0].map(times), ["53 %", "117 %", "100 times as much"]);
+        assert_eq!([0.53, 1.17, 100.0].map(times), ["53 %", "117 %", "100 times the limit"]);
         assert_eq!([0.53, 100.2].map(|share| part(share, "rpm")), ["53 % of `rpm`", "100 times `rpm`"]);
     }
 

@@ -10,6 +10,7 @@ use super::scale::Scale;
 use super::sheet::{Frame, Sheet};
 use super::steps::{Bins, Column, Ground};
 use crate::observe::timeline::AnswerKind;
+use crate::report::story::OUTLIVED;
 
 /// The height of the panel with the largest values.
 const TALL: f64 = 208.0;
@@ -359,6 +360,13 @@ fn note(view: &View<'_>, class: usize) -> Option<Note> {
         return Some(Note::new(number::share(share), text).spread(facts.spread(&path(met[0]), number::share)));
     }
     let factor = facts.value(&path("amplification"))?;
+    let followed = facts.value(&path("amplification_by_task"));
+    if let (Some(_), Some(followed)) = (window, followed.filter(|followed| *followed > OUTLIVED * factor)) {
+        let inside = number::factor(factor);
+        let text = format!("what the jobs of the window needed, to their end; {inside}× {place} itself");
+        let note = Note::new(format!("{}×", number::factor(followed)), text);
+        return Some(note.spread(facts.spread(&path("amplification_by_task"), number::factor)));
+    }
     let sent = facts.value(&path("requests")).map(number::count);
     let needed = facts.value(&path("steps_offered")).map(number::count);
     let counts = match (sent, needed) {

@@ -95,7 +95,7 @@ impl Level {
         let color = view.theme.throttled.text;
         let short = Label::bold(&word, color, view.form);
         let span = (longest[0].0, longest[longest.len() - 1].1);
-        let asked = self.demand(view).filter(|(_, demand)| *demand >= 1.0 && self.is_asked(view, span));
+        let asked = self.demand(view).filter(|(_, demand)| *demand >= 1.0 && Self::is_asked(view, span));
         let Some((workers, demand)) = asked else {
             short.inside(sheet, &above);
             return;
@@ -117,7 +117,7 @@ impl Level {
 
     /// Whether the workers are what the limit is short for in this stretch: most of them are at it, and no pacer of
     /// their own holds them back.
-    fn is_asked(&self, view: &View<'_>, (from, to): (f64, f64)) -> bool {
+    fn is_asked(view: &View<'_>, (from, to): (f64, f64)) -> bool {
         let bins = (from / view.bin()).floor() as usize..(to / view.bin()).ceil() as usize;
         let jobs = view.facts.jobs();
         let paced = jobs.iter().any(|&class| view.facts.guards(class).0);

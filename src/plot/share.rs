@@ -11,7 +11,7 @@ use super::steps::{Bins, Ground};
 
 /// The share of one live class.
 pub(super) struct Share {
-    share: Bins,
+    met: Bins,
     band: Option<(Bins, Bins)>,
     failures: Bins,
 }
@@ -55,12 +55,13 @@ fn panel(view: &View<'_>, class: usize) -> Option<Panel> {
     Some(Panel {
         title: format!("{} that {fate}", super::facts::capital(&tasks)),
         how,
-        height: if met { 118.0 } else { 40.0 },
+        height: if met { 118.0 } else { 24.0 },
         above: if failed { MARKS } else { 0.0 },
-        scale: Scale::of_shares(if met { reach } else { 0.01 }),
-        unit: Unit::Percent,
+        // Marks alone need no scale but its foot.
+        scale: if met { Scale::of_shares(reach) } else { Scale { top: 1.0, step: 2.0 } },
+        unit: if met { Unit::Percent } else { Unit::None },
         note: note(view, class),
-        body: Body::Share(Share { share, band, failures }),
+        body: Body::Share(Share { met: share, band, failures }),
     })
 }
 
@@ -82,7 +83,7 @@ impl Share {
         if let Some((low, high)) = &self.band {
             sheet.steps(&ground.between(low, high), view.theme.band);
         }
-        sheet.steps(&ground.under(&self.share), view.theme.throttled.fill);
+        sheet.steps(&ground.under(&self.met), view.theme.throttled.fill);
         if let Some((low, high)) = &self.band {
             sheet.rim(&ground.between(low, high), view.theme.axis);
         }
@@ -91,9 +92,9 @@ impl Share {
 
     /// Names the worst bin.
     pub(super) fn name(&self, sheet: &mut Sheet, view: &View<'_>, ground: &Ground<'_>) {
-        let shown = self.share.shown(view.axis).filter(|(_, _, value)| *value > 0.0);
+        let shown = self.met.shown(view.axis).filter(|(_, _, value)| *value > 0.0);
         let Some((from, to, worst)) = shown.max_by(|a, b| a.2.total_cmp(&b.2)) else { return };
-        let mut high = self.share.clone();
+        let mut high = self.met.clone();
         if let Some((_, band)) = &self.band {
             let value_of = |i: usize| band.at(high.span(i).0).unwrap_or(0.0);
             let values = (0..high.values.len()).map(|i| high.values[i].max(value_of(i))).collect();

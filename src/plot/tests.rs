@@ -201,6 +201,14 @@ fn live_turns_that_failed_have_their_marks_and_their_number() {
 }
 
 #[test]
+fn work_that_outlives_its_window_is_followed_to_its_end() {
+    let mut fixture = fixture::incident();
+    fixture::set(&mut fixture, &["phases", "overload", "classes", "report", "amplification_by_task"], 14.0);
+    let text = said(&draw(&fixture, &Theme::LIGHT, &Form::WIDE));
+    assert!(text.contains("14.0×") && text.contains("9.3× in the overload itself"), "{text}");
+}
+
+#[test]
 fn what_guards_did_stands_in_the_foot() {
     let mut fixture = guarded(crate::explain::adversary::breaker());
     for (key, value) in [("trips", 12.0), ("refused", 340.0), ("waits", 0.0), ("waited_s", 0.0)] {

@@ -64,6 +64,17 @@ fn rows(subject: &Subject<'_>, phases: &[&str], class: &TrafficClass) -> Vec<Row
             cells: cells(&["responses", status]),
         });
     }
+    let is_some = |cell: &String| cell != "0" && cell != "–";
+    let refused = cells(&["short_circuited"]);
+    if refused.iter().any(is_some) {
+        rows.push(Row {
+            label: "stopped by a breaker".to_owned(),
+            word: None,
+            tint: Tint::Plain,
+            part: true,
+            cells: refused,
+        });
+    }
     if class.is_live() {
         rows.push(main(tasks(class), &["offered"]));
         rows.push(Row {
@@ -130,6 +141,17 @@ fn span(subject: &Subject<'_>, phase: &str) -> String {
 mod tests {
     use super::*;
     use crate::report::fixture;
+
+    #[test]
+    fn calls_that_a_breaker_stopped_have_a_row() {
+        let (scenario, mut result) = (fixture::scenario(), fixture::single());
+        let label = "stopped by a breaker";
+        assert!(phase_table(&Subject::new(&scenario, &result)).rows.iter().all(|row| row.label != label));
+        fixture::set(&mut result.figures, &["phases", "overload", "classes", "report", "short_circuited"], 340.0);
+        let table = phase_table(&Subject::new(&scenario, &result));
+        let row = table.rows.iter().find(|row| row.label == label).unwrap();
+        assert_eq!(row.cells[1], "340");
+    }
 
     #[test]
     fn a_phase_without_length_has_no_column() {

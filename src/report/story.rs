@@ -170,7 +170,7 @@ impl<'a> Story<'a> {
 
 /// How much larger the amplification of tasks followed to their end must be than that of their window before they are
 /// said to outlive it: the two differ a little wherever calls straddle its edges.
-const OUTLIVED: f64 = 1.2;
+pub const OUTLIVED: f64 = 1.2;
 
 /// What retries made of each request needed.
 #[derive(Clone, Copy, Debug, PartialEq)]

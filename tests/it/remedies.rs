@@ -20,6 +20,10 @@ fn settings(warning: &Warning) -> Vec<String> {
 /// What a warning is about: the number that its remedy must not raise, and by which factor chance may.
 fn metric(warning: &Warning) -> (&'static str, f64) {
     let live = warning.path.starts_with("clients.live");
+    // Slow runs are for jobs that would be lost: those that live on send requests again.
+    if warning.code == Code::NestedRetry && warning.path.contains(".queue.") {
+        return ("classes.report.failed", 1.0);
+    }
     match warning.code {
         Code::TooManyAttempts => ("classes.live.max_requests_per_task", 1.0),
         Code::UnboundedHint | Code::SlaAtRisk | Code::TimeoutBelowLatency => ("classes.live.latency_s.max", 1.0),
@@ -37,23 +41,25 @@ fn metric(warning: &Warning) -> (&'static str, f64) {
     }
 }
 
-fn sum(scenario: &Scenario, path: &str) -> f64 {
-    SEEDS.iter().map(|seed| Run::of(scenario, *seed).number(path)).sum()
+fn runs(scenario: &Scenario) -> Vec<Run> {
+    SEEDS.iter().map(|seed| Run::of(scenario, *seed)).collect()
+}
+
+fn sum(runs: &[Run], path: &str) -> f64 {
+    runs.iter().map(|run| run.number(path)).sum()
 }
 
 #[test]
 fn no_hint_makes_worse_what_it_is_a_remedy_for() {
     for variant in ["before", "after"] {
-        let base = shipped("report_storm", variant, &[]);
-        let warnings = explain(&base).warnings;
-        assert!(warnings.iter().any(|warning| !settings(warning).is_empty()));
-        for warning in &warnings {
-            let sets = settings(warning);
-            if sets.is_empty() {
-                continue;
-            }
+        let scenario = shipped("report_storm", variant, &[]);
+        let base = runs(&scenario);
+        let remedies = explain(&scenario).warnings.into_iter().map(|warning| (settings(&warning), warning));
+        let remedies: Vec<(Vec<String>, Warning)> = remedies.filter(|(settings, _)| !settings.is_empty()).collect();
+        assert!(remedies.len() >= 5, "{remedies:#?}");
+        for (sets, warning) in &remedies {
             let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
-            let changed = shipped("report_storm", variant, &sets);
+            let changed = runs(&shipped("report_storm", variant, &sets));
             let (path, slack) = metric(warning);
             let (old, new) = (sum(&base, path), sum(&changed, path));
             assert!(new <= old * slack, "{variant}: {sets:?} takes {path} from {old} to {new}");

@@ -14,7 +14,7 @@ use super::page::{Page, left, painted, right, width};
 /// The widest label.
 const LABEL: usize = 24;
 /// The widest value at the end of a line.
-const VALUE: usize = 8;
+const VALUE: usize = 7;
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The span of time that is shown, in columns.
@@ -256,7 +256,7 @@ fn sparks(subject: &Subject<'_>, story: &Story<'_>, view: &View) -> Vec<Spark> {
         let values = gathered(timeline, view, &shares, |bins| bins.iter().copied().fold(1.0, f64::min));
         out.push(Spark {
             label: format!("lowest `{}` left", limit.name),
-            end: format!("≥ {}", Unit::Share.full(values.iter().flatten().copied().fold(1.0, f64::min))),
+            end: at_least(values.iter().flatten().copied().fold(1.0, f64::min)),
             values,
             top: 1.0,
             tint: Tint::Plain,
@@ -285,7 +285,7 @@ fn sparks(subject: &Subject<'_>, story: &Story<'_>, view: &View) -> Vec<Spark> {
         let most = top(&values);
         let workers = story.cause.workers();
         out.push(Spark {
-            label: format!("workers asleep, of {}", Unit::Count.bare(f64::from(workers))),
+            label: format!("workers waiting, of {}", Unit::Count.bare(f64::from(workers))),
             values,
             top: f64::from(workers),
             end: format!("{most:.1}"),
@@ -298,6 +298,11 @@ fn sparks(subject: &Subject<'_>, story: &Story<'_>, view: &View) -> Vec<Spark> {
         }
     }
     out
+}
+
+/// "≥32 %"; a limit that was all but empty says so.
+fn at_least(share: f64) -> String {
+    format!("≥{}", Unit::Share.full(if share < 0.001 { 0.0 } else { share }))
 }
 
 /// A label too long for its column loses the end of the name that makes it long, never a part of a number.
@@ -340,6 +345,21 @@ mod tests {
     #[test]
     fn zero_is_a_dot_and_no_data_a_blank() {
         assert_eq!(drawn(&[Some(0.0), None, Some(0.01), Some(0.5), Some(1.0)], 1.0), "· ▁▄█");
+    }
+
+    #[test]
+    fn what_was_left_at_least_is_never_less_than_nothing() {
+        assert_eq!([0.0, 0.0004, 0.02, 0.32].map(at_least), ["≥0 %", "≥0 %", "≥2 %", "≥32 %"]);
+    }
+
+    #[test]
+    fn what_is_cut_off_is_said() {
+        let (scenario, result) = (crate::report::fixture::scenario(), crate::report::fixture::single());
+        let subject = Subject::new(&scenario, &result);
+        let cut = cut(&subject, &view(&subject, 46));
+        assert_eq!(cut.unwrap(), "cut off: the first 5 min and the last 72 min");
+        let whole = View { from_s: 0.0, column_s: 600.0, columns: 12 };
+        assert_eq!(super::cut(&subject, &whole), None);
     }
 
     #[test]

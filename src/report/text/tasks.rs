@@ -140,7 +140,10 @@ fn recovery(subject: &Subject<'_>) -> Option<String> {
         .filter(|(_, key)| has_live || *key != "live_429_s")
         .filter_map(|(name, key)| {
             let figure = subject.figure(&["recovery", key])?;
-            Some(format!("{name} {}", figure.center().map_or_else(|| "never".to_owned(), |v| unit.full(v))))
+            Some(format!(
+                "{name} {}",
+                figure.center().map_or_else(|| "never".to_owned(), |v| Unit::Time(TimeUnit::of(v)).full(v))
+            ))
         })
         .collect();
     let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
