@@ -330,28 +330,6 @@ mod tests {
     }
 
     #[test]
-    fn a_default_that_is_spelled_out_changes_nothing() {
-        for family in FAMILIES {
-            let preset = Preset::find(family.word).unwrap();
-            for word in family.words {
-                let Some(default) = word.default() else { continue };
-                let (mut silent, faults) = (Table::default(), Faults::default());
-                preset.expand(&mut silent, Place::TOP, &faults);
-                let mut element = parse::own(&format!("{} = {default}\n", word.word));
-                preset.expand(&mut element, Place::TOP, &faults);
-                assert!(faults.is_empty(), "{} {}: {faults:?}", family.word, word.word);
-                // The same wait may be spelled differently: what it means is compared where it is read.
-                let keys =
-                    |table: &Table| table.in_order().iter().map(|(key, _)| (*key).to_owned()).collect::<Vec<_>>();
-                let (mut said, mut unsaid) = (keys(&element), keys(&silent));
-                said.sort();
-                unsaid.sort();
-                assert_eq!(said, unsaid, "{} {}", family.word, word.word);
-            }
-        }
-    }
-
-    #[test]
     fn a_bad_preset_names_the_near_one() {
         let refused = |name: &str| Preset::find(name).unwrap_err();
         assert_eq!(refused("tenacty").message, r#"no preset has this name, found "tenacty""#);

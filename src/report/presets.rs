@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::explain_page::{WIDTH, line, put, wrap};
-use crate::explain::layer::retry_words;
+use crate::explain::layer::{retry_words, wait_words};
 use crate::explain::words::{duration, percent, range};
 use crate::explain::{LayerExplanation, Repetition};
 use crate::policy::header::{HeaderRule, HintHeader, Take};
@@ -132,7 +132,8 @@ fn facts(preset: Preset) -> Vec<String> {
     }
     if policy.max_attempts != Some(1) || policy.backoff != Backoff::None {
         facts.push(waits(policy, repetition));
-        facts.push(hints(policy));
+        facts.extend(policy.backoff_by_kind.iter().map(|(kind, backoff)| other_waits(kind, backoff, policy.jitter)));
+        facts.push(hints(policy, &headers(&client)) + &looked_at(policy));
     }
     facts.extend(readings(&client, policy));
     facts.extend(repetition.deadline_words.clone());
@@ -176,6 +177,9 @@ fn repeats(policy: &RetryPolicy, repetition: &Repetition) -> String {
     if !with_hint.is_empty() {
         let _ = write!(text, "; {} where a hint comes with it", with_hint.join(", "));
     }
+    if !retry_on.codes.is_empty() {
+        let _ = write!(text, "; {} error codes", retry_on.codes.len());
+    }
     if retry_on.obeys_should_retry {
         text.push_str("; the server's x-should-retry overrules it");
     }
@@ -200,13 +204,42 @@ fn waits(policy: &RetryPolicy, repetition: &Repetition) -> String {
     text
 }
 
-/// What it makes of a hint.
-fn hints(policy: &RetryPolicy) -> String {
+/// The waits after failures that have a backoff of their own.
+fn other_waits(kind: &Classification, backoff: &Backoff, jitter: Jitter) -> String {
+    let mut failures = retry_words(kind);
+    if !kind.codes.is_empty() {
+        failures.push(format!("one of {} error codes", kind.codes.len()));
+    }
+    format!("after {} waits: {}", either(&failures), wait_words(backoff, jitter))
+}
+
+/// Where it looks for hints, if not in every answer.
+fn looked_at(policy: &RetryPolicy) -> String {
+    if policy.hint == HintRule::Ignore || policy.hint_on == StatusSet::ERRORS {
+        return String::new();
+    }
+    let statuses = Classification { statuses: policy.hint_on, ..Classification::default() };
+    format!("; only in answers of {}", either(&retry_words(&statuses)))
+}
+
+/// The headers that it takes for a hint, by name.
+fn headers(client: &Client) -> String {
+    let rules = client.grammar().rules.iter();
+    let names: Vec<&str> = rules.filter_map(|rule| name(rule.header)).collect();
+    either(&names)
+}
+
+fn name(header: HintHeader) -> Option<&'static str> {
+    HintHeader::ALL.iter().find(|(known, _)| *known == header).map(|(_, name)| *name)
+}
+
+/// What it makes of a hint in these headers.
+fn hints(policy: &RetryPolicy, headers: &str) -> String {
     match policy.hint {
         HintRule::Ignore => "ignores retry-after".into(),
-        HintRule::AtLeast { .. } => "waits retry-after at least".into(),
-        HintRule::Near { beyond } => format!("waits retry-after, at most {} beyond its own wait", duration(beyond)),
-        HintRule::Obey { cap: SimDuration::MAX, .. } => "obeys retry-after, however long it is".into(),
+        HintRule::AtLeast { .. } => format!("waits {headers} at least"),
+        HintRule::Near { beyond } => format!("waits {headers}, at most {} beyond its own wait", duration(beyond)),
+        HintRule::Obey { cap: SimDuration::MAX, .. } => format!("obeys {headers}, however long it is"),
         HintRule::Obey { cap, above, .. } => {
             let above = match above {
                 AboveCap::OwnBackoff => "above it waits its own",
@@ -214,7 +247,7 @@ fn hints(policy: &RetryPolicy) -> String {
                 AboveCap::Clamp => "above it waits no longer than that",
                 AboveCap::AtOnce => "above it its timer overflows and fires after 1 ms",
             };
-            format!("obeys retry-after up to {}; {above}", duration(cap))
+            format!("obeys {headers} up to {}; {above}", duration(cap))
         }
     }
 }
@@ -238,7 +271,7 @@ fn reading(rule: &HeaderRule) -> Option<String> {
         ("a past date", rule.past, lenient.past),
         ("nonsense", rule.unreadable, lenient.unreadable),
     ];
-    let name = HintHeader::ALL.iter().find(|(header, _)| *header == rule.header)?.1;
+    let name = name(rule.header)?;
     let mut meanings: Vec<String> = Vec::new();
     for (take, means) in TAKES {
         let kinds: Vec<&str> =
