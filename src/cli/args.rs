@@ -168,14 +168,18 @@ pub(super) struct ProbeArgs {
 
 /// Lists the presets, or says what one means
 ///
-/// A preset is a client library in its own words: its meaning, what it was measured on, and its equivalent in general
-/// keys.
+/// A preset is a client library in its own words: what it does by default, whether that was measured or is documented,
+/// its words with their defaults, and its equivalent in general keys.
 #[derive(Debug, Args)]
-#[command(after_long_help = "Examples:\n  retrycast presets\n  retrycast presets anthropic-python-1.13")]
+#[command(after_long_help = "Examples:\n  retrycast presets\n  retrycast presets anthropic-python-1.13\n  \
+    retrycast presets finagle --format json")]
 pub(super) struct PresetsArgs {
     /// The preset; all of them where none is named
     #[arg(value_name = "NAME")]
     pub(super) name: Option<String>,
+    /// What standard output gets
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(super) format: Format,
 }
 
 /// Prints a JSON Schema

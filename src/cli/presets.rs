@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::args::PresetsArgs;
+use super::args::{Format, PresetsArgs};
 use super::engine::Refused;
 use super::stream;
 use crate::preset::Preset;
@@ -11,8 +11,16 @@ use crate::scenario::Refusal;
 
 /// Lists the presets, or explains one.
 pub(super) fn presets(args: &PresetsArgs) -> anyhow::Result<ExitCode> {
-    let Some(name) = &args.name else { return stream::print(&report::list()) };
+    let Some(name) = &args.name else {
+        return match args.format {
+            Format::Text => stream::print(&report::list()),
+            Format::Json => stream::print(&format!("{:#}\n", report::list_json())),
+        };
+    };
     let found = Preset::find(name);
     let preset = found.map_err(|not| Refused(Refusal::Whole { message: not.message, hint: Some(not.hint) }))?;
-    stream::print(&report::one(preset))
+    match args.format {
+        Format::Text => stream::print(&report::one(preset)),
+        Format::Json => stream::print(&format!("{:#}\n", report::one_json(preset))),
+    }
 }

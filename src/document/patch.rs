@@ -9,7 +9,7 @@ use super::near;
 use super::tree::{Entry, Node, Place, Table, Value};
 
 /// Keys whose tables are one of several forms and are replaced whole.
-const WHOLE: [&str; 20] = [
+const WHOLE: [&str; 21] = [
     "arrivals",
     "backoff",
     "jitter",
@@ -30,6 +30,7 @@ const WHOLE: [&str; 20] = [
     "hint_headers",
     "budget",
     "hands_back",
+    "strategy",
 ];
 
 /// What the keys of a table are.

@@ -8,6 +8,7 @@ use super::fixture::{client, element, fixed, inner, queue};
 use super::worst::Worst;
 use crate::policy::circuit_breaker::{BreakerCounts, Gate, WhenOpen};
 use crate::policy::retry::LayerState;
+use crate::policy::retry_budget::Passage;
 use crate::policy::stack::{Cursor, Host, Input, Next, Note, Resume};
 use crate::policy::{
     Answer, CircuitBreaker, Classification, Client, Guard, Kind, Mechanism, Outcome, OutcomeSet, RetryBudget, Role,
@@ -56,11 +57,13 @@ impl Host for Referee {
 
     fn passed_back(&mut self, _: usize, _: &Answer, _: SimTime) {}
 
-    fn pay(&mut self, _: usize, _: &RetryBudget, _: &Answer, _: bool) -> Option<u32> {
+    fn pay(&mut self, _: usize, _: &RetryBudget, _: &Answer, _: bool, _: SimTime) -> Option<u32> {
         None
     }
 
     fn repay(&mut self, _: usize, _: &RetryBudget, _: Option<u32>) {}
+
+    fn call_passes(&mut self, _: usize, _: &RetryBudget, _: Passage, _: SimTime) {}
 
     fn note(&mut self, _: Note) {}
 }

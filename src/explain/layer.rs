@@ -124,7 +124,7 @@ fn repetition(policy: &RetryPolicy, unit: &'static str, requeue: Option<Requeue>
         repeats: kinds.iter().map(|kind| (kind.word.clone(), policy.retry_on.repeats(&kind.answer))).collect(),
         max_attempts: attempts_bound(policy),
         ladder: Ladder::own(policy),
-        wait_words: wait_words(policy),
+        wait_words: wait_words(&policy.backoff, policy.jitter),
         hint_words: hint_words(policy),
         hint_bound: hint_bound(policy),
         holds_worker: policy.holds_worker && requeue.is_none(),
@@ -194,11 +194,12 @@ fn status_words(statuses: &StatusSet) -> Vec<String> {
     words
 }
 
-fn wait_words(policy: &RetryPolicy) -> String {
-    let planned = backoff_words(&policy.backoff);
-    match policy.backoff {
-        Backoff::None | Backoff::Decorrelated { .. } if policy.jitter == Jitter::None => planned,
-        _ => jittered_words(&planned, policy.jitter),
+/// The shape of waits and their random part, in words.
+pub fn wait_words(backoff: &Backoff, jitter: Jitter) -> String {
+    let planned = backoff_words(backoff);
+    match backoff {
+        Backoff::None | Backoff::Decorrelated { .. } | Backoff::Smooth { .. } if jitter == Jitter::None => planned,
+        _ => jittered_words(&planned, jitter),
     }
 }
 
@@ -234,6 +235,9 @@ fn backoff_words(backoff: &Backoff) -> String {
             format!("after {}", waits.join(", "))
         }
         Backoff::Decorrelated { initial, cap } => format!("decorrelated from {}{}", time(*initial), up_to(*cap)),
+        Backoff::Smooth { initial, factor, cap } => {
+            format!("{} × {factor}ⁿ{}, spread without gaps", time(*initial), up_to(*cap))
+        }
         Backoff::Fibonacci { initial, cap } => format!("{} × 1, 1, 2, 3, 5, …{}", time(*initial), up_to(*cap)),
         Backoff::Power { unit, offset: 0, power } => format!("{} × retriesᵖ with p = {power}", time(*unit)),
         Backoff::Power { unit, offset, power } => format!("{} × (retries + {offset})ᵖ with p = {power}", time(*unit)),
@@ -313,9 +317,10 @@ mod tests {
 
     #[test]
     fn waits_and_hints_are_said_in_words() {
-        assert_eq!(wait_words(&sdk(3)), "0.5 s doubling to 8 s, −25 % jitter");
-        assert_eq!(wait_words(&fixed(4, SimDuration::from_secs(2))), "fixed 2 s, no jitter");
-        assert_eq!(wait_words(&fixed(4, SimDuration::ZERO)), "at once");
+        let waits = |policy: &RetryPolicy| wait_words(&policy.backoff, policy.jitter);
+        assert_eq!(waits(&sdk(3)), "0.5 s doubling to 8 s, −25 % jitter");
+        assert_eq!(waits(&fixed(4, SimDuration::from_secs(2))), "fixed 2 s, no jitter");
+        assert_eq!(waits(&fixed(4, SimDuration::ZERO)), "at once");
         assert_eq!(hint_words(&sdk(3)), "obeys retry-after, without bound");
         let hint = HintRule::Obey { cap: SimDuration::from_secs(60), above: AboveCap::OwnBackoff, jittered: false };
         assert_eq!(hint_words(&RetryPolicy { hint, ..sdk(3) }), "obeys retry-after to 60 s, above it waits its own");

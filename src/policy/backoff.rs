@@ -5,13 +5,18 @@
 //! client libraries use: a share that only subtracts (the Stainless SDKs), an amount that only adds (tenacity), whole
 //! seconds (Celery).
 
-use crate::random::Stream;
+use crate::random::{Stream, math};
 use crate::units::{SimDuration, time::NANOS_PER_SEC};
 
 /// Random numbers for one wait, drawn only when something asks.
 pub trait Draws {
     /// The next uniform in [0, 1).
     fn unit(&mut self) -> f64;
+
+    /// The first number of the wait before this one, where it is known; at an end of a range, the other end.
+    fn earlier(&self) -> Option<f64> {
+        None
+    }
 }
 
 impl Draws for Stream {
@@ -25,18 +30,38 @@ impl Draws for Stream {
 pub struct LazyDraws<F, D> {
     make: F,
     source: Option<D>,
+    earlier: Option<f64>,
+    first: Option<f64>,
 }
 
 impl<D: Draws, F: Fn() -> D> LazyDraws<F, D> {
     /// Draws from what `make` will make.
     pub const fn new(make: F) -> Self {
-        LazyDraws { make, source: None }
+        LazyDraws { make, source: None, earlier: None, first: None }
+    }
+
+    /// The same draws, after a wait whose first number was this.
+    #[must_use]
+    pub const fn after(mut self, earlier: f64) -> Self {
+        self.earlier = Some(earlier);
+        self
+    }
+
+    /// The first number that was drawn.
+    pub const fn first(&self) -> Option<f64> {
+        self.first
     }
 }
 
 impl<D: Draws, F: Fn() -> D> Draws for LazyDraws<F, D> {
     fn unit(&mut self) -> f64 {
-        self.source.get_or_insert_with(&self.make).unit()
+        let unit = self.source.get_or_insert_with(&self.make).unit();
+        self.first.get_or_insert(unit);
+        unit
+    }
+
+    fn earlier(&self) -> Option<f64> {
+        self.source.as_ref().and_then(Draws::earlier).or(self.earlier)
     }
 }
 
@@ -47,6 +72,10 @@ pub struct Always(pub f64);
 impl Draws for Always {
     fn unit(&mut self) -> f64 {
         self.0
+    }
+
+    fn earlier(&self) -> Option<f64> {
+        Some(1.0 - self.0)
     }
 }
 
@@ -113,6 +142,18 @@ pub enum Backoff {
     /// The first of these for the first retry, the second for the second, and so on, each at its own step; the last one
     /// goes on.
     Chain(Vec<Backoff>),
+    /// An exponential ladder whose rungs are spread until no gap is left between them: retry number `n` comes at a
+    /// random point of `factor^t · tanh √(4t)`, n − 1 ≤ t < n, in units of `initial / 1.4`, so that the median of the
+    /// first wait is about `initial`; each wait is the way from the last point, at most `cap` ("decorrelated jitter
+    /// V2" of Polly).
+    Smooth {
+        /// The median of the first wait.
+        initial: SimDuration,
+        /// What each further wait is multiplied by, about; at least 1.
+        factor: f64,
+        /// The longest wait.
+        cap: SimDuration,
+    },
     /// All of these added up.
     Sum(Vec<Backoff>),
     /// That backoff with a jitter of its own, and then at most so long.
@@ -176,6 +217,15 @@ impl Backoff {
                 (*initial + top.saturating_sub(*initial).scaled(draws.unit())).min(*cap)
             }
             Backoff::Chain(parts) => parts[(n.max(1) as usize - 1).min(parts.len() - 1)].wait(n, previous, draws),
+            Backoff::Smooth { initial, factor, cap } => {
+                let place = |rung: u32, unit: f64| smooth_place(*factor, f64::from(rung) + unit);
+                let here = place(n.saturating_sub(1), draws.unit());
+                if here == f64::INFINITY {
+                    return *cap;
+                }
+                let before = if n <= 1 { 0.0 } else { place(n - 2, draws.earlier().unwrap_or(0.5)) };
+                initial.scaled(((here - before) / 1.4).max(0.0)).min(*cap)
+            }
             Backoff::Sum(parts) => parts.iter().map(|part| part.wait(n, previous, draws)).sum(),
             Backoff::Jittered { of, jitter, longest } => {
                 let planned = of.wait(n, previous, draws);
@@ -211,6 +261,11 @@ fn exponential(initial: SimDuration, factor: f64, cap: SimDuration, n: u32) -> S
         wait = wait.scaled(factor);
     }
     wait.min(cap)
+}
+
+/// Where a smoothed ladder stands at rung `t`; far up, where no wait ends any more, at infinity.
+fn smooth_place(factor: f64, t: f64) -> f64 {
+    math::pow(factor, t) * math::tanh((4.0 * t).sqrt())
 }
 
 fn fibonacci(initial: SimDuration, cap: SimDuration, n: u32) -> SimDuration {
@@ -381,6 +436,44 @@ mod tests {
         assert_eq!(ladder.longest(u32::MAX), SimDuration::MAX);
         let power = Backoff::Power { unit: SimDuration::from_secs(1), offset: u32::MAX, power: u32::MAX };
         assert_eq!(power.longest(u32::MAX), SimDuration::MAX);
+    }
+
+    #[test]
+    fn a_smoothed_ladder_telescopes() {
+        // Whatever is drawn, all waits together end where the last one was drawn: with units of 1/2, at
+        // 2^3.5 · tanh √14 / 1.4 = 8.073 s after four retries from 1 s. The ends of a single wait, by hand: of the
+        // first 0 and 2 · tanh 2 / 1.4, of the third 0 and (8 · tanh √12 − 2 · tanh 2) / 1.4.
+        let ladder = Backoff::Smooth { initial: SimDuration::from_secs(1), factor: 2.0, cap: SimDuration::MAX };
+        let mut total = 0.0;
+        for n in 1..=4 {
+            let mut draws = LazyDraws::new(|| Half).after(0.5);
+            total += ladder.wait(n, SimDuration::ZERO, &mut draws).as_secs_f64();
+            assert_eq!(draws.first(), Some(0.5));
+        }
+        assert!((total - 8.073).abs() < 0.001, "{total}");
+        assert_eq!(ladder.shortest(1), SimDuration::ZERO);
+        assert_eq!(ladder.shortest(3), SimDuration::ZERO);
+        assert!((ladder.longest(1).as_secs_f64() - 1.377_2).abs() < 1e-4);
+        assert!((ladder.longest(3).as_secs_f64() - 4.325_9).abs() < 1e-3, "{}", ladder.longest(3));
+        assert_eq!(ladder.longest(u32::MAX), SimDuration::MAX);
+    }
+
+    struct Half;
+
+    impl Draws for Half {
+        fn unit(&mut self) -> f64 {
+            0.5
+        }
+    }
+
+    #[test]
+    fn bounded_jitter_stays_above_its_bound() {
+        // reqwest-retry 0.7, bounded: exactly 1 s, then up to 2, 4, 8 s, never below 1 s.
+        let jitter = Jitter::DownTo(SimDuration::from_secs(1));
+        for (wait, low, high) in [(1, 1, 1), (4, 1, 4)] {
+            let range = [0.0, 1.0].map(|end| jitter.apply(SimDuration::from_secs(wait), &mut Always(end)));
+            assert_eq!(range, [low, high].map(SimDuration::from_secs));
+        }
     }
 
     #[test]

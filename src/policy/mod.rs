@@ -8,6 +8,7 @@ pub mod answer;
 pub mod backoff;
 pub mod circuit_breaker;
 pub mod classify;
+pub mod deposits;
 pub mod guard;
 pub mod header;
 pub mod hint;

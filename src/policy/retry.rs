@@ -97,14 +97,19 @@ pub struct LayerState {
     pub by_kind: [u16; 3],
     /// What the last retry cost of the budget, plus 1; 0 where there was none.
     pub paid: u16,
+    /// The first number that the last wait drew, in 65,536ths.
+    pub drawn: u16,
 }
 
 impl LayerState {
     /// The state of a layer that is entered at `now`.
     pub const fn entered(now: SimTime) -> LayerState {
-        LayerState { since: now, previous: SimDuration::ZERO, attempts: 1, step: 0, by_kind: [0; 3], paid: 0 }
+        LayerState { since: now, previous: SimDuration::ZERO, attempts: 1, step: 0, by_kind: [0; 3], paid: 0, drawn: 0 }
     }
 }
+
+/// How finely a layer remembers what it drew.
+const DRAWN_STEPS: f64 = 65_536.0;
 
 /// What a layer does after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,7 +182,8 @@ impl RetryPolicy {
         if spent_kind || spent_attempts && !self.stops_at_both {
             return self.last_failure(pay, GiveUp::Exhausted);
         }
-        let Some(mut wait) = self.next_wait(state, answer, draws) else {
+        let mut draws = LazyDraws::new(draws).after(f64::from(state.drawn) / DRAWN_STEPS);
+        let Some(mut wait) = self.next_wait(state, answer, &mut draws) else {
             let broken = answer.hint == Hint::Fatal;
             return self.last_failure(pay, if broken { GiveUp::HintBroken } else { GiveUp::HintTooLong });
         };
@@ -207,6 +213,9 @@ impl RetryPolicy {
         state.step = if resets { 0 } else { state.step.saturating_add(1) };
         state.previous = wait;
         state.paid = paid;
+        if let Some(first) = draws.first() {
+            state.drawn = (first * DRAWN_STEPS).min(DRAWN_STEPS - 1.0) as u16;
+        }
         if let Some(kind) = kind {
             state.by_kind[kind] = state.by_kind[kind].saturating_add(1);
         }
@@ -222,21 +231,20 @@ impl RetryPolicy {
     }
 
     /// The wait before the next attempt; `None` where the hint forbids one.
-    fn next_wait<D: Draws>(&self, state: &LayerState, answer: &Answer, draws: impl Fn() -> D) -> Option<SimDuration> {
-        let mut draws = LazyDraws::new(draws);
+    fn next_wait(&self, state: &LayerState, answer: &Answer, draws: &mut impl Draws) -> Option<SimDuration> {
         let clamp = |wait: SimDuration| self.wait_cap.map_or(wait, |cap| wait.min(cap));
         let hinted = self.hint.read(self.hint_in(answer));
         if let HintedWait::Exactly { wait, jittered } = hinted {
             let wait = clamp(wait);
-            return Some(if jittered { self.jitter.apply(wait, &mut draws) } else { wait });
+            return Some(if jittered { self.jitter.apply(wait, draws) } else { wait });
         }
         let backoff = self.backoff_after(answer);
-        let own = clamp(backoff.wait(state.step.saturating_add(1), state.previous, &mut draws));
+        let own = clamp(backoff.wait(state.step.saturating_add(1), state.previous, draws));
         let planned = match hinted {
             HintedWait::AtLeast { hint, jittered: true } => own.max(clamp(hint)),
             _ => own,
         };
-        let jittered = self.jitter.apply(planned, &mut draws);
+        let jittered = self.jitter.apply(planned, draws);
         let own = self.longest_wait.map_or(jittered, |longest| jittered.min(longest));
         match hinted {
             HintedWait::Own | HintedWait::AtLeast { jittered: true, .. } => Some(own),

@@ -2,11 +2,14 @@
 //! is allowed to exactly when the server can bear it least; with one, a full outage costs a few per cent more than no
 //! retries at all (Brooker 2022, "Fixing retries with token buckets and circuit breakers").
 //!
-//! Two mechanisms of real clients: the *quota* of the AWS SDKs (a retry costs tokens, a success gives some back), and
-//! the *throttle* of gRPC (a failure takes a token, retries stop while the bucket is at most half full).
+//! Four mechanisms of real clients: the *quota* of the AWS SDKs (a retry costs tokens, a success gives some back), the
+//! *throttle* of gRPC (a failure takes a token, retries stop while the bucket is at most half full), the *deposits* of
+//! Finagle ([`super::deposits`]), and the *active share* of Envoy (so many retries at a time for those under way).
 
 use super::answer::Answer;
 use super::classify::Classification;
+use super::deposits::{Deposits, DepositsState};
+use crate::units::SimTime;
 
 /// The settings of a retry budget.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +18,10 @@ pub enum RetryBudget {
     Quota(Quota),
     /// Failures take tokens and successes give some; retries need more than half of them.
     Throttle(Throttle),
+    /// Requests pay a share of a retry each.
+    Deposits(Deposits),
+    /// Only so many calls may be retrying at a time.
+    ActiveShare(ActiveShare),
 }
 
 /// A retry costs tokens, by the kind of failure that it follows.
@@ -50,39 +57,100 @@ pub struct Throttle {
     pub ratio_thousandths: u32,
 }
 
-/// The tokens of a budget, in thousandths.
+/// How many calls may be retrying at a time. A call is retrying from when a retry is decided until that is answered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ActiveShare {
+    /// The share of the calls that are under way.
+    pub share: f64,
+    /// So many at least.
+    pub minimum: u32,
+}
+
+/// How a call moves in a layer that has a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BudgetState {
-    thousandths: u64,
+pub enum Passage {
+    /// It comes in.
+    Enters,
+    /// A retry of it was answered.
+    RetryEnds,
+    /// It goes out, whatever became of it.
+    Leaves,
+}
+
+/// The state of a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BudgetState {
+    /// Tokens, in thousandths.
+    Tokens(u64),
+    /// An account.
+    Account(DepositsState),
+    /// Calls in the layer.
+    Calls {
+        /// Under way.
+        active: u32,
+        /// Of these, retrying.
+        retrying: u32,
+    },
 }
 
 impl RetryBudget {
     /// A full budget.
     pub fn full(&self) -> BudgetState {
-        let tokens = match self {
-            RetryBudget::Quota(quota) => quota.capacity,
-            RetryBudget::Throttle(throttle) => throttle.max_tokens,
-        };
-        BudgetState { thousandths: u64::from(tokens) * 1_000 }
+        match self {
+            RetryBudget::Quota(quota) => BudgetState::Tokens(u64::from(quota.capacity) * 1_000),
+            RetryBudget::Throttle(throttle) => BudgetState::Tokens(u64::from(throttle.max_tokens) * 1_000),
+            RetryBudget::Deposits(deposits) => BudgetState::Account(deposits.opened()),
+            RetryBudget::ActiveShare(_) => BudgetState::Calls { active: 0, retrying: 0 },
+        }
+    }
+
+    /// A call moves in the layer.
+    pub fn passes(&self, state: &mut BudgetState, passage: Passage, now: SimTime) {
+        match (passage, self, state) {
+            (Passage::Enters, RetryBudget::Deposits(deposits), BudgetState::Account(account)) => {
+                deposits.deposit(account, now);
+            }
+            (Passage::Enters, _, BudgetState::Calls { active, .. }) => *active += 1,
+            (Passage::RetryEnds, _, BudgetState::Calls { retrying, .. }) => *retrying = retrying.saturating_sub(1),
+            (Passage::Leaves, _, BudgetState::Calls { active, .. }) => *active = active.saturating_sub(1),
+            (Passage::Enters | Passage::RetryEnds | Passage::Leaves, _, _) => {}
+        }
     }
 
     /// A failure that the layer would repeat if it may. Says what a retry costs, or that it is not allowed;
     /// `wants_retry` is false after the last attempt, when only the failure itself counts.
-    pub fn failed(&self, state: &mut BudgetState, answer: &Answer, wants_retry: bool) -> Option<u32> {
-        match self {
-            RetryBudget::Quota(quota) => {
+    pub fn failed(&self, state: &mut BudgetState, answer: &Answer, wants_retry: bool, now: SimTime) -> Option<u32> {
+        match (self, state) {
+            (RetryBudget::Quota(quota), BudgetState::Tokens(thousandths)) => {
                 if !wants_retry {
                     return None;
                 }
                 let cost = quota.cost_of(answer);
-                let left = state.thousandths.checked_sub(u64::from(cost) * 1_000)?;
-                state.thousandths = left;
+                *thousandths = thousandths.checked_sub(u64::from(cost) * 1_000)?;
                 Some(cost)
             }
-            RetryBudget::Throttle(throttle) => {
-                state.thousandths = state.thousandths.saturating_sub(1_000);
-                (wants_retry && state.thousandths * 2 > u64::from(throttle.max_tokens) * 1_000).then_some(1)
+            (RetryBudget::Throttle(throttle), BudgetState::Tokens(thousandths)) => {
+                *thousandths = thousandths.saturating_sub(1_000);
+                (wants_retry && *thousandths * 2 > u64::from(throttle.max_tokens) * 1_000).then_some(1)
             }
+            (RetryBudget::Deposits(deposits), BudgetState::Account(account)) => {
+                (wants_retry && deposits.withdraw(account, now)).then_some(1)
+            }
+            (RetryBudget::ActiveShare(limit), BudgetState::Calls { active, retrying }) => {
+                let most = ((f64::from(*active) * limit.share) as u32).max(limit.minimum);
+                if !wants_retry || *retrying >= most {
+                    return None;
+                }
+                *retrying += 1;
+                Some(0)
+            }
+            (
+                RetryBudget::Quota(_)
+                | RetryBudget::Throttle(_)
+                | RetryBudget::Deposits(_)
+                | RetryBudget::ActiveShare(_),
+                _,
+            ) => None,
         }
     }
 
@@ -98,8 +166,11 @@ impl RetryBudget {
                 (u64::from(tokens) * 1_000, quota.capacity)
             }
             RetryBudget::Throttle(throttle) => (u64::from(throttle.ratio_thousandths), throttle.max_tokens),
+            RetryBudget::Deposits(_) | RetryBudget::ActiveShare(_) => return,
         };
-        state.thousandths = (state.thousandths + given).min(u64::from(capacity) * 1_000);
+        if let BudgetState::Tokens(thousandths) = state {
+            *thousandths = (*thousandths + given).min(u64::from(capacity) * 1_000);
+        }
     }
 }
 
@@ -110,9 +181,12 @@ impl Quota {
 }
 
 impl BudgetState {
-    /// The tokens that are left.
-    pub fn tokens(&self) -> f64 {
-        self.thousandths as f64 / 1_000.0
+    /// The tokens that are left, where there are tokens.
+    pub fn tokens(&self) -> Option<f64> {
+        match self {
+            BudgetState::Tokens(thousandths) => Some(*thousandths as f64 / 1_000.0),
+            BudgetState::Account(_) | BudgetState::Calls { .. } => None,
+        }
     }
 }
 
@@ -136,7 +210,9 @@ mod tests {
         for (cost, retries) in [(5, 100), (10, 50), (14, 35)] {
             let budget = quota(cost);
             let mut state = budget.full();
-            let paid = (0..1_000).filter(|_| budget.failed(&mut state, &Answer::refused(500), true).is_some()).count();
+            let paid = (0..1_000)
+                .filter(|_| budget.failed(&mut state, &Answer::refused(500), true, SimTime::ZERO).is_some())
+                .count();
             assert_eq!(paid, retries);
         }
     }
@@ -147,7 +223,7 @@ mod tests {
         let mut state = budget.full();
         budget.succeeded(&mut state, None);
         budget.succeeded(&mut state, Some(5));
-        assert_eq!(state.tokens(), 500.0);
+        assert_eq!(state.tokens(), Some(500.0));
     }
 
     #[test]
@@ -156,9 +232,25 @@ mod tests {
         let budget = RetryBudget::Throttle(Throttle { max_tokens: 10, ratio_thousandths: 100 });
         let mut state = budget.full();
         let allowed: Vec<bool> =
-            (0..6).map(|_| budget.failed(&mut state, &Answer::refused(503), true).is_some()).collect();
+            (0..6).map(|_| budget.failed(&mut state, &Answer::refused(503), true, SimTime::ZERO).is_some()).collect();
         assert_eq!(allowed, [true, true, true, true, false, false]);
         (0..11).for_each(|_| budget.succeeded(&mut state, None));
-        assert_eq!(state.tokens(), 5.1);
+        assert_eq!(state.tokens(), Some(5.1));
+    }
+
+    #[test]
+    fn an_active_share_frees_a_place_when_a_retry_is_answered() {
+        // Envoy's example: 20 % of 25 active requests are 5 retries at a time, of 2 active ones the minimum of 3.
+        let budget = RetryBudget::ActiveShare(ActiveShare { share: 0.2, minimum: 3 });
+        for (calls, places) in [(25, 5), (2, 3)] {
+            let mut state = budget.full();
+            (0..calls).for_each(|_| budget.passes(&mut state, Passage::Enters, SimTime::ZERO));
+            let mut wants = || budget.failed(&mut state, &Answer::refused(503), true, SimTime::ZERO).is_some();
+            assert_eq!((0..9).filter(|_| wants()).count(), places);
+            budget.passes(&mut state, Passage::RetryEnds, SimTime::ZERO);
+            assert!(budget.failed(&mut state, &Answer::refused(503), true, SimTime::ZERO).is_some());
+            (0..calls).for_each(|_| budget.passes(&mut state, Passage::Leaves, SimTime::ZERO));
+            assert!(matches!(state, BudgetState::Calls { active: 0, .. }));
+        }
     }
 }

@@ -12,7 +12,7 @@ use super::backoff::Draws;
 use super::circuit_breaker::Gate;
 use super::header::HintGrammar;
 use super::retry::{Decision, GiveUp, LayerState, RetryPolicy};
-use super::retry_budget::RetryBudget;
+use super::retry_budget::{Passage, RetryBudget};
 use crate::units::{SimDuration, SimTime};
 
 /// Where an element belongs; kinds never decrease from the inside to the outside of a stack.
@@ -202,9 +202,12 @@ pub trait Host {
     fn passed_back(&mut self, guard: usize, answer: &Answer, now: SimTime);
     /// The retry budget of the element at this index hears of a failure; says what a retry costs, where one is wanted
     /// and allowed.
-    fn pay(&mut self, element: usize, budget: &RetryBudget, answer: &Answer, wanted: bool) -> Option<u32>;
+    fn pay(&mut self, element: usize, budget: &RetryBudget, answer: &Answer, wanted: bool, now: SimTime)
+    -> Option<u32>;
     /// The retry budget of the element at this index hears of a success, after a last retry that cost so much.
     fn repay(&mut self, element: usize, budget: &RetryBudget, last_cost: Option<u32>);
+    /// The retry budget of the element at this index hears of a call that moves.
+    fn call_passes(&mut self, element: usize, budget: &RetryBudget, passage: Passage, now: SimTime);
     /// Something to count.
     fn note(&mut self, note: Note);
 }
@@ -325,8 +328,11 @@ impl Client {
                 host.note(Note::Entered(at));
             }
             match &self.elements[at].role {
-                Role::Retry(_) => {
+                Role::Retry(policy) => {
                     states[at] = LayerState::entered(now);
+                    if let Some(budget) = &policy.budget {
+                        host.call_passes(at, budget, Passage::Enters, now);
+                    }
                 }
                 Role::Guard(guard) => match host.pass(*guard, now) {
                     Gate::Pass => {}
@@ -372,10 +378,14 @@ impl Client {
             if at == self.call_edge {
                 host.note(Note::CallEnded(*answer));
             }
+            let budget = self.elements[at].role.policy().and_then(|policy| policy.budget.as_ref());
+            if let Some(budget) = budget.filter(|_| states[at].paid > 0) {
+                host.call_passes(at, budget, Passage::RetryEnds, now);
+            }
             match &self.elements[at].role {
                 Role::Guard(guard) => host.passed_back(*guard, answer, now),
-                Role::Retry(policy) | Role::Queue(policy, _) if answer.is_delivered() => {
-                    if let Some(budget) = &policy.budget {
+                Role::Retry(_) | Role::Queue(..) if answer.is_delivered() => {
+                    if let Some(budget) = budget {
                         host.repay(at, budget, states[at].paid.checked_sub(1).map(u32::from));
                     }
                 }
@@ -396,6 +406,9 @@ impl Client {
                         return Walk::Stops(Next::Requeue { at, requeue: *requeue });
                     }
                 }
+            }
+            if let Some(budget) = budget {
+                host.call_passes(at, budget, Passage::Leaves, now);
             }
         }
         if self.call_edge == self.elements.len() {
@@ -427,7 +440,7 @@ fn decide(
     let host = std::cell::RefCell::new(host);
     let pay = |wanted| {
         let budget = policy.budget.as_ref()?;
-        host.borrow_mut().pay(at, budget, answer, wanted)
+        host.borrow_mut().pay(at, budget, answer, wanted, now)
     };
     let decision = policy.decide(&mut states[at], answer, now, || host.borrow().draws(at, attempt), pay);
     let host = host.into_inner();

@@ -27,7 +27,12 @@ pub(super) static FAMILY: Family = Family {
             tries,
         ),
         further("defer", "backoff", tries),
-        word("max_tries", "max_attempts", "runs of a job that raises Retry, the first one included, 5", tries),
+        word(
+            "max_tries",
+            "max_attempts",
+            "runs of a job that raises Retry, the first one included; 5 unless said",
+            tries,
+        ),
     ],
 };
 

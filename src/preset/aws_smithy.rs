@@ -40,12 +40,17 @@ const DEFAULTS: &str = concat!(
 );
 
 const WORDS: &[Word] = &[
-    word("max_attempts", "max_attempts", "tries, the first one included", attempts),
-    word("disabled", "max_attempts", "whether nothing is repeated", attempts),
-    word("initial_backoff", "backoff", "the longest first wait", backoff),
-    word("max_backoff", "backoff", "the longest wait", backoff),
-    word("retry_spec", "backoff", "\"2.0\" or \"2.1\"; the newer one waits 50 ms where nothing is throttled", backoff)
-        .yielding(),
+    word("max_attempts", "max_attempts", "tries, the first one included (default 3)", attempts),
+    word("disabled", "max_attempts", "whether nothing is repeated (default false)", attempts),
+    word("initial_backoff", "backoff", "the longest first wait (default \"1s\")", backoff),
+    word("max_backoff", "backoff", "the longest wait (default \"20s\")", backoff),
+    word(
+        "retry_spec",
+        "backoff",
+        "\"2.0\" or \"2.1\"; the newer one waits 50 ms where nothing is throttled (default \"2.0\")",
+        backoff,
+    )
+    .yielding(),
     also("retry_spec", "backoff_by_kind", backoff_by_kind),
     also("initial_backoff", "backoff_by_kind", backoff_by_kind),
     also("max_backoff", "backoff_by_kind", backoff_by_kind),

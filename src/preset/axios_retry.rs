@@ -26,18 +26,28 @@ const DEFAULTS: &str = concat!(
 );
 
 const WORDS: &[Word] = &[
-    word("retries", "max_attempts", "tries after the first one", super::retries_to_attempts),
+    word("retries", "max_attempts", "tries after the first one (default 3)", super::retries_to_attempts),
     word("method", "retry_on", http::METHOD, retry_on),
-    word("retryCondition", "retry_on", "one of its conditions by name, or \"always\"", retry_on),
-    word("retryDelay", "backoff", "noDelay, linearDelay or exponentialDelay", backoff),
-    word("delayFactor", "backoff", "what the delay is a multiple of; without it, 100 ms", backoff),
+    word(
+        "retryCondition",
+        "retry_on",
+        "one of its conditions by name, or \"always\" (default \"isNetworkOrIdempotentRequestError\")",
+        retry_on,
+    ),
+    word("retryDelay", "backoff", "noDelay, linearDelay or exponentialDelay (default \"noDelay\")", backoff),
+    word("delayFactor", "backoff", "what the delay is a multiple of (default \"100ms\")", backoff),
     also("retryDelay", "jitter", jitter),
     also("retryDelay", "hint", hint),
     word("timeout", "timeout", "the longest time of a request, retries and waits included", timeout),
     also("timeout", "total_budget", total),
     also("timeout", "budget_check", total_check),
     also("timeout", "timeout_shrinks", shrinks),
-    word("shouldResetTimeout", "timeout", "whether each attempt has the whole timeout", timeout),
+    word(
+        "shouldResetTimeout",
+        "timeout",
+        "whether each attempt has the whole timeout; it has not unless said",
+        timeout,
+    ),
     also("shouldResetTimeout", "total_budget", total),
 ];
 

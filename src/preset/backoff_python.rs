@@ -21,25 +21,28 @@ pub(super) static FAMILY: Family = Family {
                    backoff = { exponential = { initial = \"1s\", factor = 2.0 } }\njitter = \"full\"\n",
     }],
     words: &[
-        word("max_tries", "max_attempts", "tries, the first one included, or \"none\" for no limit", |spoken| {
-            attempts_or_none(&spoken.field)
-        }),
+        word(
+            "max_tries",
+            "max_attempts",
+            "tries, the first one included, or \"none\" for no limit (default \"none\")",
+            |spoken| attempts_or_none(&spoken.field),
+        ),
         word(
             "max_time",
             "total_budget",
-            "the time after which it stops, or \"none\"; the last wait is cut to end there",
+            "the time after which it stops, or \"none\"; the last wait is cut to end there (default \"none\")",
             |spoken| time_limit(&spoken.field),
         ),
         further("max_time", "budget_check", |_| Some(text("elapsed_cut"))),
-        word("wait_gen", "backoff", "\"expo\" (the default), \"fibo\" or \"constant\"", waits),
-        word("base", "backoff", "of expo: the base of the power, 2", waits),
-        word("factor", "backoff", "of expo: the first wait, 1 s", waits),
+        word("wait_gen", "backoff", "\"expo\", \"fibo\" or \"constant\" (default \"expo\")", waits),
+        word("base", "backoff", "of expo: the base of the power (default 2)", waits),
+        word("factor", "backoff", "of expo: the first wait (default \"1s\")", waits),
         word("max_value", "backoff", "of expo and fibo: the longest wait before jitter", waits),
-        word("interval", "backoff", "of constant: the wait, 1 s", waits),
+        word("interval", "backoff", "of constant: the wait, 1 s unless said", waits),
         word(
             "jitter",
             "jitter",
-            "\"full_jitter\" (the default), \"random_jitter\" (adds up to 1 s) or \"none\"",
+            "\"full_jitter\", \"random_jitter\" (adds up to 1 s) or \"none\" (default \"full_jitter\")",
             jitter,
         ),
     ],

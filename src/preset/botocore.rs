@@ -104,7 +104,7 @@ const WORDS: &[Word] = &[
     also("mode", "hint", of_mode),
     also("mode", "hint_headers", of_mode),
     also("mode", "budget", of_mode),
-    word("read_timeout", "timeout", "the longest time of one request", as_it_is),
+    word("read_timeout", "timeout", "the longest time of one request (default \"60s\")", as_it_is),
 ];
 
 /// The defaults of the mode that is said.

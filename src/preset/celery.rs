@@ -30,18 +30,18 @@ pub(super) static FAMILY: Family = Family {
         further("autoretry_for", "retry_on", |spoken| {
             (!spoken.field.is_empty_list()).then(|| spoken.field.node.value.clone())
         }),
-        word("max_retries", "max_attempts", "runs after the first one, 3, or \"none\" for no limit", retries),
-        word("default_retry_delay", "backoff", "the wait without backoff, 180 s", waits),
+        word("max_retries", "max_attempts", "runs after the first one, or \"none\" for no limit (default 3)", retries),
+        word("default_retry_delay", "backoff", "the wait without backoff (default \"180s\")", waits),
         word("countdown", "backoff", "of retry_kwargs: the wait without backoff", waits),
         word(
             "retry_backoff",
             "backoff",
-            "true for waits that double from 1 s, or the first wait in whole seconds",
+            "true for waits that double from 1 s, or the first wait in whole seconds (default false)",
             waits,
         ),
-        word("retry_backoff_max", "backoff", "the longest wait of the backoff, 600 s", waits),
+        word("retry_backoff_max", "backoff", "the longest wait of the backoff (default \"600s\")", waits),
         further("retry_backoff", "jitter", waits),
-        word("retry_jitter", "jitter", "whether the waits of the backoff are drawn from zero, true", waits),
+        word("retry_jitter", "jitter", "whether the waits of the backoff are drawn from zero (default true)", waits),
     ],
 };
 

@@ -19,11 +19,19 @@ pub(super) static FAMILY: Family = Family {
                    requeue = \"back\"\nresume = \"restart\"\n",
     }],
     words: &[
-        word("max_retries", "max_attempts", "runs after the first one, 20, or \"none\" for no limit", |spoken| {
-            retries_or_none(&spoken.field)
-        }),
-        word("min_backoff", "backoff", "the shortest first wait, 15 s; with jitter it is up to twice that", waits),
-        word("max_backoff", "backoff", "the longest wait, 7 days", waits),
+        word(
+            "max_retries",
+            "max_attempts",
+            "runs after the first one, or \"none\" for no limit (default 20)",
+            |spoken| retries_or_none(&spoken.field),
+        ),
+        word(
+            "min_backoff",
+            "backoff",
+            "the shortest first wait; with jitter it is up to twice that (default \"15s\")",
+            waits,
+        ),
+        word("max_backoff", "backoff", "the longest wait (default \"7d\")", waits),
     ],
 };
 

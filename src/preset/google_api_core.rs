@@ -22,12 +22,12 @@ pub(super) static FAMILY: Family = Family {
         word(
             "timeout",
             "total_budget",
-            "the time within which the last attempt begins, 120 s, or \"none\"",
+            "the time within which the last attempt begins, or \"none\" (default \"120s\")",
             |spoken| time_limit(&spoken.field),
         ),
-        word("initial", "backoff", "the first wait before jitter, 1 s", waits),
-        word("maximum", "backoff", "the longest wait, 60 s", waits),
-        word("multiplier", "backoff", "what each further wait is multiplied by, 2", waits),
+        word("initial", "backoff", "the first wait before jitter (default \"1s\")", waits),
+        word("maximum", "backoff", "the longest wait (default \"60s\")", waits),
+        word("multiplier", "backoff", "what each further wait is multiplied by (default 2)", waits),
     ],
 };
 

@@ -28,12 +28,17 @@ const DEFAULTS: &str = concat!(
 );
 
 const WORDS: &[Word] = &[
-    word("limit", "max_attempts", "tries after the first one", super::retries_to_attempts),
+    word("limit", "max_attempts", "tries after the first one (default 2)", super::retries_to_attempts),
     word("method", "retry_on", http::METHOD, retry_on),
     word("methods", "retry_on", "the methods that are repeated, or \"any\"", retry_on),
-    word("statusCodes", "retry_on", "statuses that are repeated", retry_on),
+    word(
+        "statusCodes",
+        "retry_on",
+        "statuses that are repeated (default [408, 413, 429, 500, 502, 503, 504, 521, 522, 524])",
+        retry_on,
+    ),
     word("backoffLimit", "backoff", "the longest wait, noise left out", backoff),
-    word("noise", "jitter", "what is added to a wait at random", noise),
+    word("noise", "jitter", "what is added to a wait at random (default \"100ms\")", noise),
     word("maxRetryAfter", "hint", "the longest retry-after; a longer one ends the retries", hint),
     word("timeout", "timeout", "the longest time of one request, and of a retry-after", as_it_is),
     also("timeout", "hint", hint),

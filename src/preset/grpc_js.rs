@@ -35,8 +35,8 @@ const DEFAULTS: &str = concat!(
 
 const WORDS: &[Word] = &[
     word("maxAttempts", "max_attempts", "tries, the first one included; cut to the channel's limit", attempts),
-    word("retry_max_attempts_limit", "max_attempts", "the channel's limit; without it, 5", attempts),
-    word("enable_retries", "max_attempts", "whether the channel repeats anything", attempts),
+    word("retry_max_attempts_limit", "max_attempts", "the channel's limit (default 5)", attempts),
+    word("enable_retries", "max_attempts", "whether the channel repeats anything (default true)", attempts),
     word("retryableStatusCodes", "retry_on", "statuses of gRPC that are repeated, such as [\"UNAVAILABLE\"]", retry_on),
     word("initialBackoff", "backoff", "the first wait, even where it is above maxBackoff", backoff),
     word("backoffMultiplier", "backoff", "what each further wait is multiplied by", backoff),

@@ -17,7 +17,7 @@ pub(super) const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "PUT", "DELETE", "OPTIO
 const MOST: usize = 200;
 
 /// What the word `method` means.
-pub(super) const METHOD: &str = "the method of the requests; without it, GET";
+pub(super) const METHOD: &str = "the method of the requests (default \"GET\")";
 
 /// Whether the method that is said is among the ones that `allowed` lists, or that are repeated by default; the word
 /// `"any"` and an empty list mean all.

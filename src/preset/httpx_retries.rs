@@ -33,18 +33,23 @@ const DEFAULTS: &str = concat!(
 );
 
 const WORDS: &[Word] = &[
-    word("total", "max_attempts", "tries after the first one", super::retries_to_attempts),
+    word("total", "max_attempts", "tries after the first one (default 10)", super::retries_to_attempts),
     word("method", "retry_on", http::METHOD, retry_on),
     word("allowed_methods", "retry_on", "the methods that are repeated, or \"any\"", retry_on),
-    word("status_forcelist", "retry_on", "statuses that are repeated", retry_on),
-    word("backoff_factor", "backoff", "the wait is twice this before the first retry, then doubles", backoff),
+    word("status_forcelist", "retry_on", "statuses that are repeated (default [429, 502, 503, 504])", retry_on),
+    word(
+        "backoff_factor",
+        "backoff",
+        "the wait is twice this before the first retry, then doubles (default \"0s\")",
+        backoff,
+    ),
     word("backoff_jitter", "jitter", "the share of a wait that is taken off at random", jitter),
-    word("max_backoff_wait", "longest_wait", "the longest wait, its own or a retry-after", as_it_is),
+    word("max_backoff_wait", "longest_wait", "the longest wait, its own or a retry-after (default \"120s\")", as_it_is),
     also("max_backoff_wait", "hint", hint),
-    word("respect_retry_after_header", "hint", "whether retry-after is looked at", hint),
+    word("respect_retry_after_header", "hint", "whether retry-after is looked at (default true)", hint),
     word("total_timeout", "total_budget", "the longest time of all waits together", as_it_is),
     further("total_timeout", "budget_check", |_| Some(text("elapsed_cut"))),
-    word("timeout", "timeout", "the longest time of one request; a word of httpx", as_it_is),
+    word("timeout", "timeout", "the longest time of one request; a word of httpx (default \"5s\")", as_it_is),
 ];
 
 fn retry_on(spoken: &Spoken<'_>) -> Option<Value> {

@@ -15,8 +15,8 @@ pub(super) static FAMILY: Family = Family {
                    resume = \"restart\"\n",
     }],
     words: &[
-        word("retries", "max_attempts", "runs after the first one, 0", retries_to_attempts),
-        word("retry_delay", "backoff", "the wait before each of them, none", |spoken| {
+        word("retries", "max_attempts", "runs after the first one (default 0)", retries_to_attempts),
+        word("retry_delay", "backoff", "the wait before each of them; without it there is none", |spoken| {
             Some(form("fixed", duration(spoken.field.duration()?)))
         }),
     ],

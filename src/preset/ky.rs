@@ -32,17 +32,22 @@ const DEFAULTS: &str = concat!(
 );
 
 const WORDS: &[Word] = &[
-    word("limit", "max_attempts", "tries after the first one", super::retries_to_attempts),
+    word("limit", "max_attempts", "tries after the first one (default 2)", super::retries_to_attempts),
     word("method", "retry_on", http::METHOD, retry_on),
     word("methods", "retry_on", "the methods that are repeated, or \"any\"", retry_on),
-    word("statusCodes", "retry_on", "statuses that are repeated", retry_on),
-    word("retryOnTimeout", "retry_on", "whether timeouts are repeated", retry_on),
-    word("afterStatusCodes", "hint_on", "statuses whose hint is looked at", hint_on),
+    word(
+        "statusCodes",
+        "retry_on",
+        "statuses that are repeated (default [408, 413, 429, 500, 502, 503, 504])",
+        retry_on,
+    ),
+    word("retryOnTimeout", "retry_on", "whether timeouts are repeated (default false)", retry_on),
+    word("afterStatusCodes", "hint_on", "statuses whose hint is looked at (default [413, 429, 503])", hint_on),
     also("afterStatusCodes", "retry_on", retry_on),
     word("backoffLimit", "longest_wait", "the longest wait of its own", as_it_is),
-    word("jitter", "jitter", "true for a wait anywhere from zero to the planned one", jitter),
+    word("jitter", "jitter", "true for a wait anywhere from zero to the planned one (default false)", jitter),
     word("maxRetryAfter", "hint", "the longest hint; a longer one is cut to it", hint),
-    word("timeout", "timeout", "the longest time of one request", as_it_is),
+    word("timeout", "timeout", "the longest time of one request (default \"10s\")", as_it_is),
 ];
 
 const STATUSES: [u16; 7] = [408, 413, 429, 500, 502, 503, 504];

@@ -20,8 +20,8 @@ pub(super) static FAMILY: Family = Family {
     }],
     words: &[
         word("num_retries", "max_attempts", "tries after the first one; wins over max_retries", retries),
-        word("max_retries", "max_attempts", "tries after the first one", retries),
-        word("timeout", "timeout", "the longest time of one request", as_it_is),
+        word("max_retries", "max_attempts", "tries after the first one (default 2)", retries),
+        word("timeout", "timeout", "the longest time of one request (default \"600s\")", as_it_is),
     ],
 };
 

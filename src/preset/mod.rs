@@ -10,14 +10,23 @@
 //! Its defaults are general keys in scenario syntax, one text per version, and each says whether they were measured or
 //! are what the documentation states.
 
+mod anthropic_npm;
 mod anthropic_python;
 mod arq;
+mod async_retry;
 mod aws_smithy;
 mod axios_retry;
 mod backoff_python;
+mod backoff_rust;
+mod backon;
 mod botocore;
+mod bullmq;
 mod celery;
+mod client_go;
+mod cockatiel;
 mod dramatiq;
+mod envoy;
+mod finagle;
 mod google_api_core;
 mod google_genai;
 mod got;
@@ -27,24 +36,37 @@ mod httpx_retries;
 mod huey;
 mod ky;
 mod litellm;
+mod node_retry;
+mod openai_npm;
 mod openai_python;
 mod opnieuw;
+mod p_retry;
+mod polly;
 mod requests;
+mod reqwest_retry;
+mod resilience4j;
 mod rq;
+mod sidekiq;
+mod sqs;
 mod stainless;
+mod stainless_npm;
 mod stamina;
+mod temporal;
 mod tenacity;
+mod tokio_retry;
 mod undici;
 mod urllib3;
 mod value;
 mod word;
+mod workqueue;
 
 use crate::document::{Fault, Faults, Field, Node, Place, Table, near, parse, patch};
 use crate::policy::Kind;
-use value::{duration, durations, exponential, form, list, obey, table, text};
+use value::{adds_up_to_itself, duration, durations, exponential, form, list, obey, table, text};
 pub use word::Word;
 use word::{
-    Spoken, also, as_it_is, attempts_or_none, further, one_more, retries_or_none, retries_to_attempts, time_limit, word,
+    Spoken, also, as_it_is, attempts_or_none, further, milliseconds, one_more, retries_or_none, retries_to_attempts,
+    time_limit, word,
 };
 
 /// A client library.
@@ -100,9 +122,11 @@ impl Source {
 }
 
 /// Every family: clients, decorators and queues, measured ones before documented ones.
-pub const FAMILIES: [&Family; 24] = [
+pub const FAMILIES: [&Family; 43] = [
     &anthropic_python::FAMILY,
+    &anthropic_npm::FAMILY,
     &openai_python::FAMILY,
+    &openai_npm::FAMILY,
     &litellm::FAMILY,
     &google_api_core::FAMILY,
     &google_genai::FAMILY,
@@ -116,15 +140,32 @@ pub const FAMILIES: [&Family; 24] = [
     &got::FAMILY,
     &ky::FAMILY,
     &axios_retry::FAMILY,
+    &reqwest_retry::FAMILY,
+    &envoy::FAMILY,
+    &finagle::FAMILY,
+    &client_go::FAMILY,
     &tenacity::FAMILY,
     &stamina::FAMILY,
     &backoff_python::FAMILY,
     &opnieuw::FAMILY,
+    &async_retry::FAMILY,
+    &p_retry::FAMILY,
+    &cockatiel::FAMILY,
+    &tokio_retry::FAMILY,
+    &backon::FAMILY,
+    &backoff_rust::FAMILY,
+    &polly::FAMILY,
+    &resilience4j::FAMILY,
     &rq::FAMILY,
     &celery::FAMILY,
     &huey::FAMILY,
     &dramatiq::FAMILY,
     &arq::FAMILY,
+    &bullmq::FAMILY,
+    &sidekiq::FAMILY,
+    &sqs::FAMILY,
+    &temporal::FAMILY,
+    &workqueue::FAMILY,
 ];
 
 impl Family {

@@ -19,12 +19,12 @@ pub(super) static FAMILY: Family = Family {
                    backoff = { exponential = { initial = \"20s\", factor = 2.0 } }\njitter = \"full\"\n",
     }],
     words: &[
-        word("max_calls_total", "max_attempts", "tries, the first one included, 3", attempts),
+        word("max_calls_total", "max_attempts", "tries, the first one included (default 3)", attempts),
         further("max_calls_total", "backoff", backoff),
         word(
             "retry_window_after_first_call_in_seconds",
             "backoff",
-            "the time over which they are spread (a duration), 60 s",
+            "the time over which they are spread (a duration) (default \"60s\")",
             backoff,
         ),
     ],

@@ -20,7 +20,7 @@ pub(super) static FAMILY: Family = Family {
     words: retry_words!(
         attempts,
         retry_on,
-        word("max_retries", "max_attempts", "the adapter's number: tries after the first one", attempts)
+        word("max_retries", "max_attempts", "the adapter's number: tries after the first one (default 0)", attempts)
     ),
 };
 

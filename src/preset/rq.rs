@@ -21,11 +21,11 @@ pub(super) static FAMILY: Family = Family {
         Version { number: "3.0", source: Source::Measured("rq 3.0.0"), defaults: DEFAULTS },
     ],
     words: &[
-        word("max", "max_attempts", "runs after the first one", max),
+        word("max", "max_attempts", "runs after the first one; without it there is none", max),
         word(
             "interval",
             "backoff",
-            "the wait before each further run, or a list of them, which is read from its end",
+            "the wait before each further run, or a list of them, which is read from its end; without it, none",
             interval,
         ),
         word("enqueue_at_front", "requeue", "whether a failed job goes ahead of all that wait; not in 2.0", at_front),

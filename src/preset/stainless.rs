@@ -6,8 +6,8 @@ use super::{Word, as_it_is, retries_to_attempts, word};
 
 /// The words of these SDKs.
 pub(super) const WORDS: &[Word] = &[
-    word("max_retries", "max_attempts", "tries after the first one", retries_to_attempts),
-    word("timeout", "timeout", "the longest time of one request", as_it_is),
+    word("max_retries", "max_attempts", "tries after the first one (default 2)", retries_to_attempts),
+    word("timeout", "timeout", "the longest time of one request (default \"600s\")", as_it_is),
 ];
 
 /// The defaults of one version: its first wait and its rule for hints vary, and what it makes of texts in the header

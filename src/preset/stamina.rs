@@ -19,20 +19,26 @@ pub(super) static FAMILY: Family = Family {
                    longest_wait = \"5s\"\n",
     }],
     words: &[
-        word("attempts", "max_attempts", "tries, the first one included, or \"none\" for no limit", |spoken| {
-            attempts_or_none(&spoken.field)
-        }),
-        word("timeout", "total_budget", "the time after which no further wait begins, or \"none\"", |spoken| {
-            time_limit(&spoken.field)
-        }),
-        word("wait_initial", "backoff", "the first wait, 0.1 s", waits),
-        word("wait_max", "longest_wait", "the longest wait with jitter, 5 s", |spoken| {
+        word(
+            "attempts",
+            "max_attempts",
+            "tries, the first one included, or \"none\" for no limit (default 10)",
+            |spoken| attempts_or_none(&spoken.field),
+        ),
+        word(
+            "timeout",
+            "total_budget",
+            "the time after which no further wait begins, or \"none\" (default \"45s\")",
+            |spoken| time_limit(&spoken.field),
+        ),
+        word("wait_initial", "backoff", "the first wait (default \"100ms\")", waits),
+        word("wait_max", "longest_wait", "the longest wait with jitter (default \"5s\")", |spoken| {
             Some(duration(spoken.field.positive_duration()?))
         }),
-        word("wait_jitter", "jitter", "the most that is added, 1 s", |spoken| {
+        word("wait_jitter", "jitter", "the most that is added (default \"1s\")", |spoken| {
             Some(form("add", duration(spoken.field.duration()?)))
         }),
-        word("wait_exp_base", "backoff", "what each further wait is multiplied by, 2", waits),
+        word("wait_exp_base", "backoff", "what each further wait is multiplied by (default 2)", waits),
     ],
 };
 

@@ -29,17 +29,17 @@ const DEFAULTS: &str = concat!(
 );
 
 const WORDS: &[Word] = &[
-    word("maxRetries", "max_attempts", "tries after the first one", super::retries_to_attempts),
+    word("maxRetries", "max_attempts", "tries after the first one (default 5)", super::retries_to_attempts),
     word("method", "retry_on", http::METHOD, retry_on),
     word("methods", "retry_on", "the methods that are repeated, or \"any\"", retry_on),
-    word("statusCodes", "retry_on", "statuses that are repeated", retry_on),
+    word("statusCodes", "retry_on", "statuses that are repeated (default [429, 500, 502, 503, 504])", retry_on),
     also("statusCodes", "hands_back", hands_back),
-    word("minTimeout", "backoff", "the first wait", backoff),
-    word("timeoutFactor", "backoff", "what each further wait is multiplied by", backoff),
-    word("maxTimeout", "backoff", "the longest wait, its own or a retry-after", backoff),
+    word("minTimeout", "backoff", "the first wait (default \"500ms\")", backoff),
+    word("timeoutFactor", "backoff", "what each further wait is multiplied by (default 2)", backoff),
+    word("maxTimeout", "backoff", "the longest wait, its own or a retry-after (default \"30s\")", backoff),
     also("maxTimeout", "hint", hint),
-    word("retryAfter", "hint", "nothing: retry-after is obeyed even where this is false", hint),
-    word("headersTimeout", "timeout", "the longest time until an answer begins", as_it_is),
+    word("retryAfter", "hint", "nothing: retry-after is obeyed even where this is false (default true)", hint),
+    word("headersTimeout", "timeout", "the longest time until an answer begins (default \"300s\")", as_it_is),
 ];
 
 const STATUSES: [u16; 5] = [429, 500, 502, 503, 504];

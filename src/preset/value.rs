@@ -44,6 +44,11 @@ pub(super) fn exponential(initial: SimDuration, factor: f64, cap: Option<SimDura
     form("exponential", table(ladder))
 }
 
+/// A share as jitter that only adds, or none.
+pub(super) fn adds_up_to_itself(adds: bool) -> Value {
+    if adds { form("add_share", text("100%")) } else { text("none") }
+}
+
 /// A rule that obeys hints up to a cap, with what happens above it.
 pub(super) fn obey(cap: SimDuration, above: &str) -> Value {
     form("obey", table([("cap", duration(cap)), ("above", text(above))]))

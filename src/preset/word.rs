@@ -5,6 +5,7 @@
 use super::value::{duration, text};
 use super::{Fault, Field, Table, Version};
 use crate::document::Value;
+use crate::units::SimDuration;
 
 /// A word of a library, with one general key that it decides or has a part in.
 #[derive(Debug)]
@@ -114,14 +115,14 @@ impl<'a> Spoken<'a> {
     pub(super) fn needs<T>(&self, word: &str, convert: impl FnOnce(&Field<'a>) -> Option<T>) -> Option<T> {
         match self.word(word) {
             Some(field) => convert(&field),
-            None => self.lacks(word, format!("write `{word}` too")),
+            None => self.lacks(word),
         }
     }
 
-    /// The word says nothing without another one; what to do about it.
-    pub(super) fn lacks<T>(&self, word: &str, hint: impl Into<String>) -> Option<T> {
+    /// The word says nothing without another one.
+    pub(super) fn lacks<T>(&self, word: &str) -> Option<T> {
         let fault = Fault::new(self.field.key, format!("says nothing without `{word}`"));
-        self.field.faults().add(fault.hint(hint));
+        self.field.faults().add(fault.hint(format!("write `{word}` too")));
         None
     }
 }
@@ -158,4 +159,12 @@ pub(super) fn attempts_or_none(attempts: &Field<'_>) -> Option<Value> {
 /// A limit on time, none for `"none"`: the general keys say it alike.
 pub(super) fn time_limit(field: &Field<'_>) -> Option<Value> {
     if field.is_none() { Some(text("none")) } else { field.positive_duration().map(duration) }
+}
+
+/// A duration of a library that counts in milliseconds: a bare number is refused as what it would mean there.
+pub(super) fn milliseconds(field: &Field<'_>) -> Option<SimDuration> {
+    match field.node.value {
+        Value::Integer(number) => field.must("be a duration with a unit", format!("write \"{}ms\"", number.max(0))),
+        _ => field.duration(),
+    }
 }

@@ -4,7 +4,7 @@ use crate::policy::answer::{Answer, Outcome};
 use crate::policy::backoff::Draws;
 use crate::policy::circuit_breaker::Gate;
 use crate::policy::retry::{GiveUp, LayerState};
-use crate::policy::retry_budget::{BudgetState, RetryBudget};
+use crate::policy::retry_budget::{BudgetState, Passage, RetryBudget};
 use crate::policy::stack::{Client, Cursor, Host, Input, Next, Note};
 use crate::provider::Script;
 use crate::units::{SimDuration, SimTime};
@@ -86,12 +86,23 @@ impl<D: Draws, F: Fn(usize, u32, u64) -> D> Host for (&mut World<'_, F>, u64) {
 
     fn passed_back(&mut self, _: usize, _: &Answer, _: SimTime) {}
 
-    fn pay(&mut self, element: usize, budget: &RetryBudget, answer: &Answer, wanted: bool) -> Option<u32> {
-        budget.failed(self.0.budgets.of(element, budget), answer, wanted)
+    fn pay(
+        &mut self,
+        element: usize,
+        budget: &RetryBudget,
+        answer: &Answer,
+        wanted: bool,
+        now: SimTime,
+    ) -> Option<u32> {
+        budget.failed(self.0.budgets.of(element, budget), answer, wanted, now)
     }
 
     fn repay(&mut self, element: usize, budget: &RetryBudget, last_cost: Option<u32>) {
         budget.succeeded(self.0.budgets.of(element, budget), last_cost);
+    }
+
+    fn call_passes(&mut self, element: usize, budget: &RetryBudget, passage: Passage, now: SimTime) {
+        budget.passes(self.0.budgets.of(element, budget), passage, now);
     }
 
     fn note(&mut self, note: Note) {

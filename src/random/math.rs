@@ -10,6 +10,11 @@ pub fn pow(x: f64, y: f64) -> f64 {
     libm::pow(x, y)
 }
 
+/// The hyperbolic tangent.
+pub fn tanh(x: f64) -> f64 {
+    libm::tanh(x)
+}
+
 /// e to the power `x`.
 pub fn exp(x: f64) -> f64 {
     libm::exp(x)

@@ -1,10 +1,13 @@
-//! Reading a retry budget: the quota of the AWS SDKs or the throttle of gRPC.
+//! Reading a retry budget: the quota of the AWS SDKs, the throttle of gRPC, the deposits of Finagle or the active share
+//! of Envoy.
 
 use super::context::Read;
 use super::failures::by_kind;
 use crate::document::{Fault, Field};
 use crate::policy::RetryBudget;
-use crate::policy::retry_budget::{Quota, Refund, Throttle};
+use crate::policy::deposits::Deposits;
+use crate::policy::retry_budget::{ActiveShare, Quota, Refund, Throttle};
+use crate::units::SimDuration;
 
 /// The most tokens of a budget.
 const MOST_TOKENS: u64 = 1_000_000;
@@ -21,13 +24,15 @@ pub(super) fn budget(field: &Field<'_>) -> Read<Option<RetryBudget>> {
         if field.node.as_str() == Some("none") {
             return Some(None);
         }
-        return field.must("be a retry budget", r#"write "none", { quota = {} } or { throttle = { … } }"#);
+        return field.must("be a retry budget", r#"write "none" or one form, such as { quota = {} }"#);
     }
     let reader = field.table("one budget")?;
-    let chosen = reader.only(&["quota", "throttle"]);
+    let chosen = reader.only(&["quota", "throttle", "deposits", "active_share"]);
     reader.finish();
     match chosen? {
         ("quota", field) => quota(&field).map(RetryBudget::Quota).map(Some),
+        ("deposits", field) => deposits(&field).map(RetryBudget::Deposits).map(Some),
+        ("active_share", field) => active_share(&field).map(RetryBudget::ActiveShare).map(Some),
         (_, field) => throttle(&field).map(RetryBudget::Throttle).map(Some),
     }
 }
@@ -90,6 +95,41 @@ fn throttle(field: &Field<'_>) -> Option<Throttle> {
     Some(Throttle { max_tokens: max_tokens? as u32, ratio_thousandths: ratio? })
 }
 
+/// An account; what it does not say is as Finagle has it.
+fn deposits(field: &Field<'_>) -> Option<Deposits> {
+    let reader = field.table("ratio, per_second and expiry")?;
+    let ratio = reader.or("ratio", 0.2, |field| field.number(0.0..=1_000.0));
+    let per_second = reader.or("per_second", 10, |field| field.whole(0..=MOST_TOKENS));
+    let expiry = reader.or("expiry", SimDuration::from_secs(10), |field| {
+        let expiry = field.duration()?;
+        if (SHORTEST_EXPIRY..=LONGEST_EXPIRY).contains(&expiry) {
+            return Some(expiry);
+        }
+        field.must("lie between 1s and 1h", r#"write "10s", as most do"#)
+    });
+    reader.finish();
+    let (ratio, per_second) = (ratio?, per_second?);
+    if ratio == 0.0 && per_second == 0 {
+        return field.wrong("pays for no retry", "write a `ratio` or retries `per_second`");
+    }
+    Some(Deposits { ratio, per_second: per_second as u32, expiry: expiry? })
+}
+
+/// The shortest time until a deposit expires.
+const SHORTEST_EXPIRY: SimDuration = SimDuration::from_secs(1);
+
+/// The longest: past it, a budget no longer follows the load.
+const LONGEST_EXPIRY: SimDuration = SimDuration::from_secs(3_600);
+
+/// A limit on retrying calls; what it does not say is as Envoy has it.
+fn active_share(field: &Field<'_>) -> Option<ActiveShare> {
+    let reader = field.table("share and minimum")?;
+    let share = reader.or("share", 0.2, Field::ratio);
+    let minimum = reader.or("minimum", 3, |field| field.whole(0..=MOST_TOKENS));
+    reader.finish();
+    Some(ActiveShare { share: share?, minimum: minimum? as u32 })
+}
+
 /// A number of tokens in thousandths: gRPC reads no further digits.
 fn thousandths(field: &Field<'_>) -> Option<u32> {
     let thousandths = field.number(0.001..=1_000.0)? * 1_000.0;
@@ -135,6 +175,19 @@ mod tests {
     }
 
     #[test]
+    fn deposits_and_shares_are_those_of_finagle_and_envoy_but_for_what_they_say() {
+        let account = |ratio, per_second, seconds| {
+            let expiry = SimDuration::from_secs(seconds);
+            Ok(Some(RetryBudget::Deposits(Deposits { ratio, per_second, expiry })))
+        };
+        assert_eq!(read("{ deposits = {} }"), account(0.2, 10, 10));
+        assert_eq!(read("{ deposits = { ratio = 2, per_second = 0, expiry = \"1m\" } }"), account(2.0, 0, 60));
+        let calls = |share, minimum| Ok(Some(RetryBudget::ActiveShare(ActiveShare { share, minimum })));
+        assert_eq!(read("{ active_share = {} }"), calls(0.2, 3));
+        assert_eq!(read("{ active_share = { share = \"0%\", minimum = 1 } }"), calls(0.0, 1));
+    }
+
+    #[test]
     fn budgets_that_make_no_sense_are_refused() {
         for (value, message) in [
             ("\"quota\"", "must be a retry budget, found \"quota\""),
@@ -151,6 +204,10 @@ mod tests {
             ("{ quota = { costs = [{ cost = 5 }] } }", "lacks the key `on`"),
             ("{ quota = { refund = -1 } }", "must be at least 0, found -1"),
             ("{ quota = { retried_refund = \"last\" } }", "must be a number of tokens, found \"last\""),
+            ("{ deposits = { expiry = \"500ms\" } }", "must lie between 1s and 1h, found \"500ms\""),
+            ("{ deposits = { ratio = 0, per_second = 0 } }", "pays for no retry"),
+            ("{ deposits = { ratio = -1 } }", "must be at least 0, found -1"),
+            ("{ active_share = { share = 20 } }", "must lie in 0..=1, found 20"),
             ("{ throttle = { max_tokens = 10 } }", "lacks the key `ratio`"),
             ("{ throttle = { max_tokens = 10, ratio = 0 } }", "must be at least 0.001, found 0"),
             ("{ throttle = { max_tokens = 10, ratio = nan } }", "must be a number, found NaN"),

@@ -8,7 +8,7 @@ use super::layer::Layer;
 use crate::document::{Fault, Field, Place};
 use crate::policy::header::HintGrammar;
 use crate::policy::stack::{Place as QueuePlace, Requeue, Resume};
-use crate::policy::{Client, Element, Kind, Role};
+use crate::policy::{Client, Element, Kind, RetryBudget, Role};
 
 /// The most elements of one client.
 const MOST_ELEMENTS: usize = 32;
@@ -143,6 +143,11 @@ fn check_kind(layer: &Layer, kind: Kind, context: &Context<'_>) {
         }
         if let Some(place) = layer.holds_worker {
             refuse(place, "a job that waits in the queue holds no worker", "leave `holds_worker` out");
+        }
+        if let (Some(place), Some(RetryBudget::Deposits(_) | RetryBudget::ActiveShare(_))) =
+            (layer.budget, &layer.policy.budget)
+        {
+            refuse(place, "counts calls, and a queue sees runs", "give it to a layer inside the queue");
         }
         return;
     }

@@ -12,7 +12,7 @@ use crate::policy::retry::DeadlineCheck;
 use crate::policy::{
     Answer, Backoff, Classification, Client, Code, Hint, Outcome, OutcomeSet, RetryBudget, RetryPolicy,
 };
-use crate::units::SimDuration;
+use crate::units::{SimDuration, SimTime};
 
 /// Whether a layer can retry without end and without wait, its total time left out.
 pub(super) fn spins(layer: &Layer) -> bool {
@@ -26,7 +26,10 @@ pub(super) fn spins(layer: &Layer) -> bool {
 
 fn spins_on(policy: &RetryPolicy, answer: &Answer) -> bool {
     let limited = policy.retries_by_kind.iter().any(|(kind, _)| kind.matches(answer));
-    let paid = policy.budget.as_ref().is_some_and(|budget| budget.failed(&mut budget.full(), answer, true) != Some(0));
+    let paid = policy
+        .budget
+        .as_ref()
+        .is_some_and(|budget| budget.failed(&mut budget.full(), answer, true, SimTime::ZERO) != Some(0));
     let own = match policy.hint.read(policy.hint_in(answer)) {
         HintedWait::Own => true,
         HintedWait::Exactly { .. } | HintedWait::AtLeast { .. } | HintedWait::Near { .. } | HintedWait::GiveUp => false,
@@ -89,7 +92,7 @@ fn told_apart<T>(all: impl Iterator<Item = T>, look: impl Fn(&T) -> Vec<(bool, b
 fn classifications(policy: &RetryPolicy) -> Vec<&Classification> {
     let costs = match &policy.budget {
         Some(RetryBudget::Quota(quota)) => quota.costs.as_slice(),
-        Some(RetryBudget::Throttle(_)) | None => &[],
+        Some(RetryBudget::Throttle(_) | RetryBudget::Deposits(_) | RetryBudget::ActiveShare(_)) | None => &[],
     };
     let backoffs = policy.backoff_by_kind.iter().map(|(kind, _)| kind);
     let limits = policy.retries_by_kind.iter().map(|(kind, _)| kind);
@@ -141,6 +144,8 @@ fn late(backoff: &Backoff) -> SimDuration {
         Backoff::List(waits) => waits.last().copied().unwrap_or_default(),
         Backoff::Uniform { high, .. } => *high,
         Backoff::Chain(parts) => parts.last().map(late).unwrap_or_default(),
+        Backoff::Smooth { initial, factor, .. } if initial.is_zero() || *factor <= 1.0 => SimDuration::ZERO,
+        Backoff::Smooth { cap, .. } => *cap,
         Backoff::Sum(parts) => parts.iter().map(late).sum(),
         Backoff::Jittered { of, jitter, longest } => jitter.range(SimDuration::ZERO, late(of)).1.min(*longest),
         Backoff::AtLeast(floor, backoff) => late(backoff).max(*floor),

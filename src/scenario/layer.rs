@@ -74,6 +74,8 @@ pub(super) struct Layer {
     pub(super) timeout: Option<Place>,
     /// Where `holds_worker` is said to be true.
     pub(super) holds_worker: Option<Place>,
+    /// Where `budget` is said.
+    pub(super) budget: Option<Place>,
     /// Where `max_attempts` is said.
     pub(super) attempts: Place,
     /// Whether something about it is wrong, so that what it lacks may have been meant.
@@ -137,6 +139,7 @@ pub(super) fn retry(reader: &Reader<'_>, spared: &[&str], preset: Option<Preset>
         resume: resume?,
         timeout: timeouts.said,
         holds_worker: holds_field.filter(|_| holds_worker == Some(true)).map(|field| field.place()),
+        budget: reader.get("budget").map(|field| field.place()),
         attempts: attempts?.place(),
         doubtful: false,
     })
@@ -253,7 +256,7 @@ fn waits(reader: &Reader<'_>) -> Option<Waits> {
         reader.or("wait_cap", None, |field| if field.is_none() { Some(None) } else { field.duration().map(Some) });
     let (backoff, jitter, by_kind) = (backoff?, jitter?, by_kind?);
     let mut backoffs = std::iter::once(&backoff).chain(by_kind.iter().map(|(_, backoff)| backoff));
-    if backoffs.any(|backoff| matches!(backoff, Backoff::Decorrelated { .. }))
+    if backoffs.any(waits::has_own_jitter)
         && jitter != Jitter::None
         && let Some(field) = reader.get("jitter")
     {

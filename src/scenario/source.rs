@@ -219,7 +219,6 @@ fn title(field: &Field<'_>) -> Option<String> {
 mod tests {
     use super::*;
     use crate::policy::Kind;
-    use crate::preset::{FAMILIES, Preset};
     use crate::provider::Window;
     use crate::units::SimDuration;
 
@@ -338,34 +337,5 @@ provider.faults.x.window = ["10m", "40m"]
         let long = world(Some("long"), &[]);
         assert_eq!((probability(&long), long.provider.faults[0].window.map(|w| w.to)), (1.0, Some(at(40))));
         assert_eq!(probability(&world(Some("long"), &["provider.faults.x.probability=25%"])), 0.25);
-    }
-
-    #[test]
-    fn every_preset_can_be_written_in_general_keys() {
-        let client = |preset: &Preset, element: &str| {
-            let text = format!(
-                "horizon = \"1m\"\n[clients.c]\nlayers = [{{ name = \"p\", {element} }}]\n[traffic.t]\nkind = \"jobs\"\n\
-                 workers = 1\nclient = \"c\"\narrivals = {{ at = [\"0s\"] }}\n\
-                 steps = [{{ name = \"s\", input_tokens = 1, latency = \"1s\" }}]\n"
-            );
-            let scenario = load(&Source::new("p.toml", &text));
-            let scenario = scenario.unwrap_or_else(|refusal| panic!("{}: {refusal:#?}", preset.name()));
-            let client = &scenario.clients[0];
-            let layer = &client.elements()[0];
-            (layer.kind, layer.role.clone(), client.grammar().clone())
-        };
-        for family in FAMILIES {
-            for version in family.versions {
-                let preset = Preset { family, version };
-                let general = preset.in_general_keys();
-                let general = general.trim_end().replace('\n', ", ");
-                let named = format!("preset = \"{}\"", preset.name());
-                // One that neither stops nor waits is refused as it is.
-                let endless = general.contains("\"unlimited\"") && general.contains("backoff = \"none\"");
-                let stop = if endless { ", total_budget = \"1s\"" } else { "" };
-                let (named, general) = (format!("{named}{stop}"), format!("{general}{stop}"));
-                assert_eq!(client(&preset, &named), client(&preset, &general), "{}", preset.name());
-            }
-        }
     }
 }

@@ -11,7 +11,7 @@ const LONGEST_LIST: usize = 1_000;
 const MOST_PARTS: usize = 8;
 
 /// The forms of a backoff.
-const FORMS: [&str; 12] = [
+const FORMS: [&str; 13] = [
     "fixed",
     "linear",
     "exponential",
@@ -20,6 +20,7 @@ const FORMS: [&str; 12] = [
     "list",
     "uniform",
     "decorrelated",
+    "smooth",
     "sum",
     "jittered",
     "at_least",
@@ -45,6 +46,7 @@ pub(super) fn backoff(field: &Field<'_>) -> Option<Backoff> {
         ("power", field) => power(&field),
         ("uniform", field) => uniform(&field),
         ("decorrelated", field) => decorrelated(&field),
+        ("smooth", field) => smooth(&field),
         ("sum", field) => sum(&field),
         ("jittered", field) => jittered(&field),
         ("at_least", field) => at_least(&field),
@@ -142,6 +144,15 @@ fn decorrelated(field: &Field<'_>) -> Option<Backoff> {
     Some(Backoff::Decorrelated { initial: initial?, cap: cap? })
 }
 
+fn smooth(field: &Field<'_>) -> Option<Backoff> {
+    let reader = field.table("initial, factor and cap")?;
+    let initial = initial(&reader);
+    let factor = reader.or("factor", 2.0, |field| field.number(1.0..=1_000.0));
+    let cap = cap(&reader);
+    reader.finish();
+    Some(Backoff::Smooth { initial: initial?, factor: factor?, cap: cap? })
+}
+
 fn sum(field: &Field<'_>) -> Option<Backoff> {
     let parts: Vec<Option<Backoff>> = field.list("backoffs", MOST_PARTS)?.iter().map(part).collect();
     parts.into_iter().collect::<Option<Vec<_>>>().map(Backoff::Sum)
@@ -170,11 +181,17 @@ fn at_least(field: &Field<'_>) -> Option<Backoff> {
 /// A backoff inside another one.
 fn part(field: &Field<'_>) -> Option<Backoff> {
     let backoff = backoff(field)?;
-    if matches!(backoff, Backoff::Decorrelated { .. }) {
-        // It starts from the wait that was last taken, which here would hold what the other parts added.
-        return field.wrong("`decorrelated` is no part of another backoff", "use it alone, or use `uniform` here");
+    // Both start from where the last wait ended, which here would hold what the other parts added.
+    if has_own_jitter(&backoff) {
+        let word = if matches!(backoff, Backoff::Smooth { .. }) { "smooth" } else { "decorrelated" };
+        return field.wrong(format!("`{word}` is no part of another backoff"), "use it alone, or use `uniform` here");
     }
     Some(backoff)
+}
+
+/// Whether a backoff is random by itself and takes no jitter.
+pub(super) fn has_own_jitter(backoff: &Backoff) -> bool {
+    matches!(backoff, Backoff::Decorrelated { .. } | Backoff::Smooth { .. })
 }
 
 /// A jitter: a word or a table of one form.
@@ -261,6 +278,10 @@ mod tests {
             ),
             ("{ first_at_once = { fixed = \"2s\" } }", Backoff::FirstAtOnce(Box::new(Backoff::Fixed(second(2))))),
             (
+                "{ smooth = { initial = \"1s\", cap = \"9s\" } }",
+                Backoff::Smooth { initial: second(1), factor: 2.0, cap: second(9) },
+            ),
+            (
                 "{ decorrelated = { initial = \"1s\", cap = \"9s\" } }",
                 Backoff::Decorrelated { initial: second(1), cap: second(9) },
             ),
@@ -284,6 +305,8 @@ mod tests {
             ("{ sum = [] }", "is empty"),
             ("{ sum = { fixed = \"1s\" } }", "must be a list of backoffs, found a table"),
             ("{ sum = [{ decorrelated = { initial = \"1s\" } }] }", "`decorrelated` is no part of another backoff"),
+            ("{ first_at_once = { smooth = { initial = \"1s\" } } }", "`smooth` is no part of another backoff"),
+            ("{ smooth = { initial = \"1s\", factor = 0.5 } }", "must be at least 1, found 0.5"),
             ("{ at_least = { floor = \"4s\" } }", "lacks the key `of`"),
             ("{ jittered = { of = { fixed = \"1s\" } } }", "lacks the key `jitter`"),
             ("{ list = [1, { fixed = \"1s\" }] }", "must be a duration with a unit, found 1"),
@@ -300,11 +323,12 @@ mod tests {
     fn jitters_are_words_or_tables() {
         assert_eq!(read("\"full\"", jitter), Ok(Jitter::Full));
         assert_eq!(read("\"full_whole\"", jitter), Ok(Jitter::FullWhole));
-        assert_eq!(read("{ down_to = \"1s\" }", jitter), Ok(Jitter::DownTo(SimDuration::from_secs(1))));
         assert_eq!(read("{ subtract = \"25%\" }", jitter), Ok(Jitter::Subtract(0.25)));
         assert_eq!(read("{ add = \"1s\" }", jitter), Ok(Jitter::Add(SimDuration::from_secs(1))));
         assert_eq!(read("{ add_share = \"100%\" }", jitter), Ok(Jitter::AddShare(1.0)));
         assert_eq!(read("{ add_share = 2 }", jitter), Err("must lie in 0..=1, found 2".to_owned()));
+        assert_eq!(read("{ down_to = \"1s\" }", jitter), Ok(Jitter::DownTo(SimDuration::from_secs(1))));
+        assert_eq!(read("{ down_to = \"0s\" }", jitter), Err("must be longer than zero, found \"0s\"".to_owned()));
         assert_eq!(read("{ plus_minus = 2 }", jitter), Err("must lie in 0..=1, found 2".to_owned()));
         assert_eq!(read("\"whole\"", jitter), Err("is none of the known words, found \"whole\"".to_owned()));
     }

@@ -16,7 +16,7 @@ use crate::observe::{AnswerKind, Clock, Outcome, PhasePlan, Timeline, WorkerActi
 use crate::policy::answer::Answer;
 use crate::policy::circuit_breaker::{Gate, Pause};
 use crate::policy::retry::LayerState;
-use crate::policy::retry_budget::RetryBudget;
+use crate::policy::retry_budget::{Passage, RetryBudget};
 use crate::policy::stack::{Host, Input, Next, Note, Place, Requeue, Resume, Waiting};
 use crate::provider::{AnsweredBy, ProviderState, Request, Verdict};
 use crate::random::stream::mix;
@@ -848,10 +848,17 @@ impl Host for Walker<'_, '_> {
         self.bank.passed_back(guard, self.asker(), answer, now);
     }
 
-    fn pay(&mut self, element: usize, budget: &RetryBudget, answer: &Answer, wanted: bool) -> Option<u32> {
+    fn pay(
+        &mut self,
+        element: usize,
+        budget: &RetryBudget,
+        answer: &Answer,
+        wanted: bool,
+        now: SimTime,
+    ) -> Option<u32> {
         let asker = self.asker();
         let state = self.bank.budget(self.compiled.budgets[element]?, asker);
-        let paid = budget.failed(state, answer, wanted);
+        let paid = budget.failed(state, answer, wanted, now);
         if wanted && paid.is_none() {
             self.ledger.cells[self.clock.cell() as usize].suppressed += 1;
         }
@@ -862,6 +869,13 @@ impl Host for Walker<'_, '_> {
         let asker = self.asker();
         if let Some(index) = self.compiled.budgets[element] {
             budget.succeeded(self.bank.budget(index, asker), last_cost);
+        }
+    }
+
+    fn call_passes(&mut self, element: usize, budget: &RetryBudget, passage: Passage, now: SimTime) {
+        let asker = self.asker();
+        if let Some(index) = self.compiled.budgets[element] {
+            budget.passes(self.bank.budget(index, asker), passage, now);
         }
     }
 

@@ -5,6 +5,7 @@
 //! - `storms`: the incident comes out as reported, and each remedy does what it should.
 //! - `conformance`: every measured case of every client library.
 //! - `header_grammar`: what real clients make of the same header, as measured.
+//! - `presets`: what every preset promises about itself.
 //! - `provider_answers`: every way in which a provider fails, and who repeats it.
 //! - `probe`: what clients do with a script of answers, from the command line.
 //! - `conservation`: what must add up, adds up, in random scenarios from `small_world`.
@@ -28,6 +29,7 @@ mod determinism;
 mod field_cases;
 mod golden;
 mod header_grammar;
+mod presets;
 #[cfg(feature = "cli")]
 mod probe;
 mod provider_answers;

@@ -5,6 +5,7 @@ use super::{Case, Library, Setup, parsed, script_of, seconds};
 use retrycast::policy::backoff::{Always, Draws};
 use retrycast::policy::circuit_breaker::Gate;
 use retrycast::policy::retry::LayerState;
+use retrycast::policy::retry_budget::Passage;
 use retrycast::policy::stack::{Cursor, Host, Input, Next, Note};
 use retrycast::policy::{Answer, Client, RetryBudget};
 use retrycast::probe::{Attempts, Probe, Script, Span};
@@ -113,11 +114,13 @@ impl<D: Draws, F: Fn(usize, u64) -> D> Host for World<F> {
 
     fn passed_back(&mut self, _: usize, _: &Answer, _: SimTime) {}
 
-    fn pay(&mut self, _: usize, _: &RetryBudget, _: &Answer, _: bool) -> Option<u32> {
+    fn pay(&mut self, _: usize, _: &RetryBudget, _: &Answer, _: bool, _: SimTime) -> Option<u32> {
         None
     }
 
     fn repay(&mut self, _: usize, _: &RetryBudget, _: Option<u32>) {}
+
+    fn call_passes(&mut self, _: usize, _: &RetryBudget, _: Passage, _: SimTime) {}
 
     fn note(&mut self, _: Note) {}
 }
