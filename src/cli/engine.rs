@@ -10,6 +10,7 @@ use crate::experiment::{self, Endless, RunResult, Stopped, Terms};
 use crate::explain::{self, Explanation};
 use crate::plot::{self, Form, Picture, Theme};
 use crate::random::Seed;
+use crate::report::quantity::Unit;
 use crate::report::request_log::RequestLog;
 use crate::report::{Subject, WorstCase, explain as explain_text, explain_json, finding};
 use crate::scenario::{self, Refusal, Scenario};
@@ -65,6 +66,7 @@ pub(super) fn endless(scenario: &Scenario, endless: &Endless) -> anyhow::Error {
     let reached: SimDuration = *reached - SimTime::ZERO;
     let horizon = scenario.length();
     let class = scenario.traffic.get(*busiest).map_or("", |class| class.name.as_str());
+    let [requests, events] = [*requests, *events].map(|n| Unit::Count.bare(n as f64));
     anyhow!(
         "the run does not seem to end: after {requests} requests ({events} events) it has reached {reached} of \
          {horizon}; most requests are of `{class}`\nhint: give the clients of `{class}` fewer attempts, longer waits or \

@@ -63,7 +63,7 @@ pub(super) fn interrupted(quiet: bool, written_in_place: Option<&str>) -> ExitCo
         match written_in_place {
             None => super::stream::say("interrupted: nothing was written"),
             Some(path) => {
-                super::stream::say(&format!("interrupted: no file was written; `{path}` got a part of the log"))
+                super::stream::say(&format!("interrupted: no file was written; `{path}` got a part of the log"));
             }
         }
     }

@@ -1,11 +1,12 @@
 //! `retrycast probe`: one client, one script.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::ops::Range;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 
 use super::args::{Format, ProbeArgs};
 use super::engine::{self, Refused};
@@ -29,6 +30,10 @@ pub(super) fn probe(args: &ProbeArgs) -> anyhow::Result<ExitCode> {
     let found = ask(&client.1, &script, Seed(args.seed));
     let answers = answers.text.split_whitespace().collect::<Vec<&str>>().join(" ");
     if let Some(path) = &args.write {
+        let read = [&args.file, &args.answers_file];
+        if read.into_iter().flatten().any(|read| files::same(path, read)) {
+            bail!("cannot write `{}`: it is what was read\nhint: choose another file with --write", shown(path));
+        }
         write(path, args, &client, &answers, &found)?;
     }
     match args.format {
@@ -147,10 +152,10 @@ fn bad_script(answers: &Answers, faults: &[ScriptFault]) -> anyhow::Error {
         };
         let (excerpt, margin) = (harmless(&excerpt), " ".repeat(before));
         let ScriptFault { message, hint, .. } = fault;
-        text.push_str(&format!("{place}\n  {excerpt}\n  {margin}{carets} {message}\nhint: {hint}\n"));
+        let _ = write!(text, "{place}\n  {excerpt}\n  {margin}{carets} {message}\nhint: {hint}\n");
     }
     if faults.len() > SHOWN {
-        text.push_str(&format!("\n… and {} more", faults.len() - SHOWN));
+        let _ = write!(text, "\n… and {} more", faults.len() - SHOWN);
     }
     anyhow!("{}", text.trim_end())
 }

@@ -68,7 +68,7 @@ pub(super) fn trace(path: &Path) -> Result<String, String> {
     }
     String::from_utf8(bytes).map_err(|error| {
         let sound = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        format!("it is not UTF-8 text in line {}", 1 + sound.iter().filter(|byte| **byte == b'\n').count())
+        format!("it is not UTF-8 text in line {}", String::from_utf8_lossy(sound).split('\n').count())
     })
 }
 

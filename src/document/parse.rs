@@ -78,10 +78,8 @@ fn syntax(source: &str, mut errors: Vec<Error>, faults: &Faults) {
         let to = error.span().map_or(from, |span| span.end).clamp(from, source.len());
         let message = sentence(error.message());
         let fault = Fault::new(Place { text: Text::File, from, to }, message);
-        faults.add(match remedy(source, from..to, &fault.message) {
-            Some(hint) => fault.hint(hint),
-            None => fault,
-        });
+        let hint = remedy(source, from..to, &fault.message);
+        faults.add(fault.hint(hint));
     }
     if let Some(from) = open {
         let place = Place { text: Text::File, from, to: from + 1 };
@@ -99,17 +97,29 @@ fn sentence(message: &str) -> String {
 }
 
 /// What to do about the faults that people make most.
-fn remedy(source: &str, span: Range<usize>, message: &str) -> Option<String> {
-    let found = source.get(span)?;
+fn remedy(source: &str, span: Range<usize>, message: &str) -> String {
+    const LONGEST_SHOWN: usize = 60;
+    let found = source.get(span).filter(|found| found.len() <= LONGEST_SHOWN).unwrap_or_default();
     if message.starts_with("duplicate key") {
-        return Some(format!("`{found}` is there twice; keep one"));
+        return if found.is_empty() {
+            "keep one of the two".to_owned()
+        } else {
+            format!("`{found}` is there twice; keep one")
+        };
     }
     let bare = |c: char| c.is_ascii_alphanumeric() || "_-./%µ".contains(c);
     if message.contains("must be quoted") || (message.contains("value") && !found.is_empty() && found.chars().all(bare))
     {
-        return Some(format!("texts and numbers with a unit stand in quotes: \"{found}\""));
+        return format!("texts and numbers with a unit stand in quotes: \"{found}\"");
     }
-    None
+    let form = if message.contains("string") {
+        "a text begins and ends with a quote on the same line; a quote or a backslash inside it follows a backslash"
+    } else if message.contains("key") {
+        "names are letters, digits, `-` and `_`; others stand in quotes"
+    } else {
+        "a scenario is TOML: NAME = VALUE on a line of its own, and [NAME] above what belongs to a table"
+    };
+    form.to_owned()
 }
 
 fn place(span: Range<usize>, text: Text, offset: usize) -> Place {

@@ -2,6 +2,7 @@
 //! what is left looks fast. A warning says what was seen and what to try; thresholds keep it silent over noise.
 
 use crate::experiment::Figure;
+use crate::traffic::TrafficClass;
 
 use super::quantity::Unit;
 use super::story::{Scope, Story, Subject};
@@ -39,6 +40,11 @@ fn horizon(subject: &Subject<'_>) -> String {
 fn not_recovered(subject: &Subject<'_>) -> Option<Warning> {
     let (fault, last) = *subject.windows().last()?;
     let figure = subject.figure(&["recovery", "total_s"])?;
+    let sent = |class: &TrafficClass| subject.value(Scope::Whole, &class.name, &["requests"]);
+    if subject.scenario.traffic.iter().all(|class| sent(class) == Some(0.0)) {
+        // Where nobody asks for anything there is no storm.
+        return None;
+    }
     if last.to >= subject.scenario.horizon {
         return Some(Warning {
             text: format!("the run ends inside the window `{fault}`, so its recovery is not seen"),
@@ -168,6 +174,17 @@ mod tests {
             "the limit holds 700,000 input tokens when full; send smaller requests, or raise \
              `provider.limits.itpm.capacity`"
         );
+    }
+
+    #[test]
+    fn a_world_without_requests_has_no_storm() {
+        let (scenario, mut result) = (fixture::scenario(), fixture::single());
+        fixture::set(&mut result.figures, &["recovery", "total_s"], f64::NAN);
+        for class in &scenario.traffic {
+            fixture::set(&mut result.figures, &["classes", &class.name, "requests"], 0.0);
+        }
+        let seen = warnings(&Subject::new(&scenario, &result));
+        assert!(!seen.iter().any(|warning| warning.text.contains("recovered")), "{seen:?}");
     }
 
     #[test]

@@ -148,4 +148,7 @@ fn a_file_is_read_whoever_is_asked_and_its_client_wins_over_a_preset() {
     let file = file.to_str().expect("a plain path");
     let said = retrycast(&["probe", file, "--client", "openai-python", "--answers", "429 forever"]);
     assert!(said.contains("7 requests"), "{said}");
+    let said = refused(&["probe", file, "--client", "openai-python", "--answers", "429", "--write", file]);
+    assert!(said.ends_with("it is what was read\nhint: choose another file with --write\n"), "{said}");
+    assert_eq!(std::fs::read_to_string(file).expect("it is there"), text);
 }

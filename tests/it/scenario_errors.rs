@@ -441,7 +441,7 @@ fn faults_of_syntax_come_before_all_meaning() {
 1:11 string values must be quoted, expected literal string
   texts and numbers with a unit stand in quotes: "22m"
 2:11 extra `=`, expected nothing
-  
+  a scenario is TOML: NAME = VALUE on a line of its own, and [NAME] above what belongs to a table
 3:1 is never closed
   write the closing bracket
 
@@ -469,7 +469,7 @@ fn faults_of_syntax_come_before_all_meaning() {
             "a = \"open\nb = 1\n",
             str![[r#"
 1:10 invalid basic string, expected `"`
-  
+  a text begins and ends with a quote on the same line; a quote or a backslash inside it follows a backslash
 
 "#]],
         ),
@@ -477,7 +477,7 @@ fn faults_of_syntax_come_before_all_meaning() {
             "\u{0}\u{1}",
             str![[r#"
 1:1 invalid unquoted key, expected letters, numbers, `-`, `_`
-  
+  names are letters, digits, `-` and `_`; others stand in quotes
 
 "#]],
         ),
@@ -573,4 +573,34 @@ fn bytes_that_are_no_text_are_refused() {
     let error = String::from_utf8(bytes.to_vec()).unwrap_err().utf8_error();
     let Refusal::Whole { message, .. } = Refusal::not_utf8("s.toml", bytes, &error) else { unreachable!("no places") };
     assert_data_eq!(message, str!["scenario `s.toml` is not UTF-8 text: line 2, found byte 0xff"]);
+}
+
+#[test]
+fn what_lies_past_the_end_of_the_run_is_refused_where_it_would_be_ignored() {
+    let text = |origin: &str, arrivals: &str| {
+        format!(
+            "horizon = \"1m\"\norigin = {origin}\n[provider.faults.late]\nwindow = [\"2m\", \"3m\"]\n\
+             respond = {{ status = 529 }}\n[clients.c]\nlayers = [{{ name = \"a\", max_attempts = 1, retry_on = \"any\" }}]\n\
+             [traffic.t]\nkind = \"turns\"\nclient = \"c\"\narrivals = {arrivals}\n\
+             steps = [{{ name = \"s\", input_tokens = 1, latency = \"1s\" }}]\n"
+        )
+    };
+    let faults = |origin: &str, arrivals: &str, trace: &'static str| {
+        let read = move |_: &str| Ok(trace.to_owned());
+        let (text, none) = (text(origin, arrivals), Vec::new());
+        let source = Source { sets: &none, trace: &read, ..Source::new("late.toml", &text) };
+        match load(&source) {
+            Ok(_) => Vec::new(),
+            Err(Refusal::Faulty { faults, .. }) => faults.into_iter().map(|fault| fault.message).collect(),
+            Err(Refusal::Whole { message, .. }) => vec![message],
+        }
+    };
+    let (at, trace) = (r#"{ at = ["0s", "59s"] }"#, r#"{ trace = "t.csv" }"#);
+    // A window past the horizon is allowed, also as origin: a variant may have shortened the run.
+    assert_eq!(faults("\"late\"", at, ""), [""; 0]);
+    assert_eq!(faults("\"1m\"", at, ""), ["lies past the end of the run, at 1m"]);
+    let past = r#"{ at = ["0s", "60s", "70s"] }"#;
+    assert_eq!(faults("\"0s\"", past, ""), ["lies past the end of the run, at 1m"]);
+    assert_eq!(faults("\"0s\"", trace, "t_s\n59\n61\n"), [""; 0]);
+    assert_eq!(faults("\"0s\"", trace, "t_s\n61\n"), ["`t.csv` begins when the run is over, at 1m"]);
 }
