@@ -226,6 +226,11 @@ impl<'a> Field<'a> {
         self.wrong(format!("is none of the known words, found {}", self.found()), hint)
     }
 
+    /// Whether it is the word `"none"`, which switches off what a preset limits.
+    pub fn is_none(&self) -> bool {
+        self.node.as_str() == Some("none")
+    }
+
     /// Whether it is a list without elements, which switches off what a preset lists.
     pub fn is_empty_list(&self) -> bool {
         matches!(&self.node.value, Value::Array(items) if items.is_empty())

@@ -196,17 +196,21 @@ fn status_words(statuses: &StatusSet) -> Vec<String> {
 
 fn wait_words(policy: &RetryPolicy) -> String {
     let planned = backoff_words(&policy.backoff);
-    match policy.jitter {
-        Jitter::None
-            if matches!(policy.backoff, Backoff::None | Backoff::Decorrelated { .. } | Backoff::Smooth { .. }) =>
-        {
+    match policy.backoff {
+        Backoff::None | Backoff::Decorrelated { .. } | Backoff::Smooth { .. } if policy.jitter == Jitter::None => {
             planned
         }
+        _ => jittered_words(&planned, policy.jitter),
+    }
+}
+
+fn jittered_words(planned: &str, jitter: Jitter) -> String {
+    match jitter {
         Jitter::None => format!("{planned}, no jitter"),
         Jitter::Full => format!("{planned}, full jitter"),
+        Jitter::DownTo(low) => format!("{planned}, jitter down to {}", words::duration(low)),
         Jitter::FullWhole => format!("{planned}, full jitter in whole seconds"),
         Jitter::Equal => format!("{planned}, equal jitter"),
-        Jitter::DownTo(low) => format!("{planned}, down to {} at random", words::duration(low)),
         Jitter::Subtract(share) => format!("{planned}, −{} jitter", words::percent(share)),
         Jitter::Add(amount) => format!("{planned}, up to {} more", words::duration(amount)),
         Jitter::AddShare(share) => format!("{planned}, up to {} more", words::percent(share)),
@@ -241,6 +245,13 @@ fn backoff_words(backoff: &Backoff) -> String {
         Backoff::Uniform { low, high, per_retry } => {
             let grows = if *per_retry { ", times the retry's number" } else { "" };
             format!("{} to {} at random{grows}", time(*low), time(*high))
+        }
+        Backoff::Chain(parts) => {
+            format!("{}, the last repeats", parts.iter().map(backoff_words).collect::<Vec<String>>().join(", then "))
+        }
+        Backoff::Jittered { of, jitter, longest } => {
+            let planned = jittered_words(&backoff_words(of), *jitter);
+            if *longest < SimDuration::MAX { format!("{planned}, at most {}", time(*longest)) } else { planned }
         }
         Backoff::Sum(parts) => parts.iter().map(backoff_words).collect::<Vec<String>>().join(" plus "),
         Backoff::AtLeast(floor, backoff) => format!("{}, at least {}", backoff_words(backoff), time(*floor)),

@@ -151,8 +151,20 @@ pub enum Backoff {
         /// The longest wait.
         cap: SimDuration,
     },
+    /// The first of these for the first retry, the second for the second, and so on, each at its own step; the last one
+    /// goes on.
+    Chain(Vec<Backoff>),
     /// All of these added up.
     Sum(Vec<Backoff>),
+    /// That backoff with a jitter of its own, and then at most so long.
+    Jittered {
+        /// The backoff.
+        of: Box<Backoff>,
+        /// Its random part.
+        jitter: Jitter,
+        /// The longest wait, jitter included.
+        longest: SimDuration,
+    },
     /// That backoff, but never shorter than this.
     AtLeast(SimDuration, Box<Backoff>),
     /// That backoff, but the first retry is at once.
@@ -166,12 +178,12 @@ pub enum Jitter {
     None,
     /// `U(0, wait)`.
     Full,
+    /// Uniform from this up to the wait; a shorter wait is itself.
+    DownTo(SimDuration),
     /// Full jitter in whole seconds, both ends included: a retry may come at once.
     FullWhole,
     /// `wait / 2 + U(0, wait / 2)`.
     Equal,
-    /// Uniform from this up to the wait; a shorter wait is itself.
-    DownTo(SimDuration),
     /// `wait · (1 − share · U(0, 1))`: it only ever subtracts.
     Subtract(f64),
     /// `wait + U(0, amount)`.
@@ -213,7 +225,12 @@ impl Backoff {
                 let before = if n <= 1 { 0.0 } else { place(n - 2, draws.earlier().unwrap_or(0.5)) };
                 initial.scaled(((here - before) / 1.4).max(0.0)).min(*cap)
             }
+            Backoff::Chain(parts) => parts[(n.max(1) as usize - 1).min(parts.len() - 1)].wait(n, previous, draws),
             Backoff::Sum(parts) => parts.iter().map(|part| part.wait(n, previous, draws)).sum(),
+            Backoff::Jittered { of, jitter, longest } => {
+                let planned = of.wait(n, previous, draws);
+                jitter.apply(planned, draws).min(*longest)
+            }
             Backoff::AtLeast(floor, backoff) => backoff.wait(n, previous, draws).max(*floor),
             Backoff::FirstAtOnce(_) if n <= 1 => SimDuration::ZERO,
             Backoff::FirstAtOnce(backoff) => backoff.wait(n, previous, draws),
@@ -269,9 +286,9 @@ impl Jitter {
             Jitter::None => wait,
             Jitter::Add(amount) => wait + amount.scaled(draws.unit()),
             Jitter::Full
+            | Jitter::DownTo(_)
             | Jitter::FullWhole
             | Jitter::Equal
-            | Jitter::DownTo(_)
             | Jitter::Subtract(_)
             | Jitter::AddShare(_)
             | Jitter::PlusMinus(_)
@@ -280,13 +297,13 @@ impl Jitter {
                 wait
             }
             Jitter::Full => wait.scaled(draws.unit()),
+            Jitter::DownTo(low) => low.min(wait) + wait.saturating_sub(low).scaled(draws.unit()),
             Jitter::FullWhole => {
                 // Below 1 times the number of choices; the end of a range is 1 itself.
                 let last = wait.as_nanos() / NANOS_PER_SEC;
                 SimDuration::from_secs(((draws.unit() * (last + 1) as f64) as u64).min(last))
             }
             Jitter::Equal => wait.scaled(0.5 + 0.5 * draws.unit()),
-            Jitter::DownTo(low) => low.min(wait) + wait.saturating_sub(low).scaled(draws.unit()),
             Jitter::Subtract(share) => wait.scaled(1.0 - share * draws.unit()),
             Jitter::AddShare(share) => wait.scaled(1.0 + share * draws.unit()),
             Jitter::PlusMinus(share) => wait.scaled(1.0 + share * (2.0 * draws.unit() - 1.0)),
@@ -298,9 +315,9 @@ impl Jitter {
         match *self {
             Jitter::None => (shortest, longest),
             Jitter::Full => (SimDuration::ZERO, longest),
+            Jitter::DownTo(low) => (shortest.min(low), longest),
             Jitter::FullWhole => (SimDuration::ZERO, SimDuration::from_secs(longest.as_nanos() / NANOS_PER_SEC)),
             Jitter::Equal => (shortest.scaled(0.5), longest),
-            Jitter::DownTo(low) => (shortest.min(low), longest),
             Jitter::Subtract(share) => (shortest.scaled(1.0 - share), longest),
             Jitter::Add(amount) => (shortest, longest + amount),
             Jitter::AddShare(share) => (shortest, longest.scaled(1.0 + share)),
@@ -344,6 +361,42 @@ mod tests {
         assert_eq!(seconds(&sum, 5), [2.0, 3.0, 5.0, 9.0, 17.0]);
         let floored = Backoff::AtLeast(SimDuration::from_secs(4), Box::new(doubling(SimDuration::from_secs(10))));
         assert_eq!(seconds(&floored, 5), [4.0, 4.0, 4.0, 8.0, 10.0]);
+    }
+
+    #[test]
+    fn a_chain_goes_on_with_its_last_part_at_its_own_step() {
+        let second = SimDuration::from_secs(1);
+        let doubling = Backoff::Exponential { initial: second, factor: 2.0, cap: SimDuration::MAX };
+        let chain = Backoff::Chain(vec![Backoff::None, Backoff::Fixed(second), doubling]);
+        assert_eq!(seconds(&chain, 5), [0.0, 1.0, 4.0, 8.0, 16.0]);
+    }
+
+    #[test]
+    fn a_part_may_have_a_jitter_of_its_own() {
+        // tenacity 9.2.1: exponential jitter with initial 1, jitter 2 and max 10 waits 1 to 3, 2 to 4, 4 to 6, 8 to 10
+        // and then exactly 10 s.
+        let second = SimDuration::from_secs(1);
+        let part = Backoff::Jittered {
+            of: Box::new(Backoff::Exponential { initial: second, factor: 2.0, cap: SimDuration::MAX }),
+            jitter: Jitter::Add(second.times(2)),
+            longest: second.times(10),
+        };
+        let whole = Backoff::Sum(vec![Backoff::Fixed(second), part]);
+        let ends = |n| [whole.shortest(n), whole.longest(n)].map(SimDuration::as_secs_f64);
+        assert_eq!([1, 2, 3, 4, 5].map(ends), [[2.0, 4.0], [3.0, 5.0], [5.0, 7.0], [9.0, 11.0], [11.0, 11.0]]);
+    }
+
+    #[test]
+    fn full_jitter_may_have_a_floor() {
+        // tenacity 9.2.1: random exponential with min 1 waits exactly 1 s first, then 1 to 2, then 1 to 4 s.
+        let from = Jitter::DownTo(SimDuration::from_secs(1));
+        for seconds in [1, 2, 4] {
+            let wait = SimDuration::from_secs(seconds);
+            let ends = [0.0, 1.0].map(|end| from.apply(wait, &mut Always(end)));
+            assert_eq!(ends, [SimDuration::from_secs(1), wait]);
+            assert_eq!(from.range(wait, wait), (ends[0], ends[1]));
+        }
+        assert_eq!(from.apply(SimDuration::from_millis(5), &mut Always(1.0)), SimDuration::from_millis(5));
     }
 
     #[test]
@@ -410,16 +463,6 @@ mod tests {
     impl Draws for Half {
         fn unit(&mut self) -> f64 {
             0.5
-        }
-    }
-
-    #[test]
-    fn bounded_jitter_stays_above_its_bound() {
-        // reqwest-retry 0.7, bounded: exactly 1 s, then up to 2, 4, 8 s, never below 1 s.
-        let jitter = Jitter::DownTo(SimDuration::from_secs(1));
-        for (wait, low, high) in [(1, 1, 1), (4, 1, 4)] {
-            let range = [0.0, 1.0].map(|end| jitter.apply(SimDuration::from_secs(wait), &mut Always(end)));
-            assert_eq!(range, [low, high].map(SimDuration::from_secs));
         }
     }
 

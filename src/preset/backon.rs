@@ -1,7 +1,9 @@
 //! backon, a decorator of Rust. Its jitter adds up to the wait once more, also above the longest delay. `total_delay`
 //! bounds the waits alone; here the attempts count too, which ends a call a little earlier where they are slow.
 
-use super::{Family, Source, Spoken, Version, Word, adds_up_to_itself, as_it_is, exponential, form, table, text, time};
+use super::{
+    Family, Source, Spoken, Version, Word, adds_up_to_itself, as_it_is, duration, exponential, form, table, text,
+};
 use crate::document::{Fault, Field, Value};
 use crate::units::SimDuration;
 
@@ -78,7 +80,7 @@ fn waits(spoken: &Spoken<'_>) -> Option<Value> {
     let (builder, known) =
         spoken.or("builder", BUILDERS[0], |field| field.word(&BUILDERS.map(|builder| (builder.0, builder))))?;
     for word in ["min_delay", "max_delay", "factor", "delay"] {
-        if let Some(field) = spoken.other(word).filter(|_| !known.contains(&word)) {
+        if let Some(field) = spoken.word(word).filter(|_| !known.contains(&word)) {
             let fault = Fault::new(field.key, format!("says nothing to the {builder} builder"));
             field.faults().add(fault.hint("leave it out, or write another `builder`"));
             return None;
@@ -87,8 +89,8 @@ fn waits(spoken: &Spoken<'_>) -> Option<Value> {
     let first = spoken.or("min_delay", SimDuration::from_secs(1), Field::duration)?;
     let cap = spoken.or("max_delay", SimDuration::from_secs(60), Field::positive_duration)?;
     Some(match builder {
-        "constant" => form("fixed", time(spoken.or("delay", SimDuration::from_secs(1), Field::duration)?)),
-        "fibonacci" => form("fibonacci", table([("initial", time(first)), ("cap", time(cap))])),
+        "constant" => form("fixed", duration(spoken.or("delay", SimDuration::from_secs(1), Field::duration)?)),
+        "fibonacci" => form("fibonacci", table([("initial", duration(first)), ("cap", duration(cap))])),
         _ => exponential(first, spoken.or("factor", 2.0, |field| field.number(1.0..=1_000.0))?, Some(cap)),
     })
 }

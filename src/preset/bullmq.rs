@@ -2,7 +2,7 @@
 //! after its backoff. An `UnrecoverableError` ends a job: give such failures a code and name it under `never` of
 //! `retry_on`. A custom backoff is a function of the application: write what it computes as a general backoff.
 
-use super::{Family, Source, Spoken, Version, Word, exponential, form, milliseconds, time};
+use super::{Family, Source, Spoken, Version, Word, duration, exponential, form, milliseconds};
 use crate::document::{Field, Value};
 
 pub(super) static FAMILY: Family = Family {
@@ -51,7 +51,7 @@ fn backoff(spoken: &Spoken<'_>) -> Option<Value> {
     if field.node.as_table().is_some() || field.node.as_str() == Some("none") {
         return if is_own(field) { Some(own(field)?.0) } else { Some(field.node.value.clone()) };
     }
-    Some(form("fixed", time(milliseconds(field)?)))
+    Some(form("fixed", duration(milliseconds(field)?)))
 }
 
 fn jitter(spoken: &Spoken<'_>) -> Option<Value> {
@@ -75,7 +75,7 @@ fn own(field: &Field<'_>) -> Option<(Value, Option<f64>)> {
     let share = reader.maybe("jitter", Field::ratio);
     reader.finish();
     let (delay, share) = (delay?, share?);
-    let waits = if doubles? { exponential(delay, 2.0, None) } else { form("fixed", time(delay)) };
+    let waits = if doubles? { exponential(delay, 2.0, None) } else { form("fixed", duration(delay)) };
     Some((waits, share.filter(|share| *share > 0.0)))
 }
 

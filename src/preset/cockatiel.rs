@@ -2,7 +2,7 @@
 //! retries. Its default ladder is the smoothed one of Polly.
 
 use super::node_retry::retries_or_endless;
-use super::{Family, Source, Spoken, Version, Word, durations, form, keys, milliseconds, text, time};
+use super::{Family, Source, Spoken, Version, Word, duration, durations, form, milliseconds, table, text};
 use crate::document::{Field, Value};
 use crate::units::SimDuration;
 
@@ -52,7 +52,7 @@ fn class<'a>(spoken: &Spoken<'a>) -> Option<(&'a str, Field<'a>)> {
 fn backoff(spoken: &Spoken<'_>) -> Option<Value> {
     match class(spoken) {
         None => Some(spoken.field.node.value.clone()),
-        Some(("ConstantBackoff", wait)) => Some(form("fixed", time(milliseconds(&wait)?))),
+        Some(("ConstantBackoff", wait)) => Some(form("fixed", duration(milliseconds(&wait)?))),
         Some(("IterableBackoff", waits)) => {
             let waits: Vec<Option<SimDuration>> = waits.list("waits", 1_000)?.iter().map(milliseconds).collect();
             Some(form("list", durations(waits.into_iter().collect::<Option<Vec<_>>>()?)))
@@ -83,6 +83,6 @@ fn exponential(field: &Field<'_>) -> Option<(Value, Option<&'static str>)> {
     let generator = reader.or("generator", generators[0].1, |field| field.word(&generators));
     reader.finish();
     let (shape, jitter) = generator?;
-    let ladder = [("initial", time(initial?)), ("factor", Value::Float(exponent?)), ("cap", time(cap?))];
-    Some((form(shape, keys(ladder)), jitter))
+    let ladder = [("initial", duration(initial?)), ("factor", Value::Float(exponent?)), ("cap", duration(cap?))];
+    Some((form(shape, table(ladder)), jitter))
 }

@@ -5,7 +5,7 @@
 //! The conditions are Envoy's: its `5xx` holds failed connections and timeouts too. As one text they are read as
 //! Envoy's, as a list or a table as general failures.
 
-use super::{Family, Source, Spoken, Version, Word, durations, form, keys, needs, retries_to_attempts};
+use super::{Family, Source, Spoken, Version, Word, durations, form, needs, retries_to_attempts, table};
 use crate::document::{Field, Node, Place, Value, near};
 use crate::policy::Kind;
 use crate::units::SimDuration;
@@ -108,7 +108,7 @@ fn conditions(spoken: &Spoken<'_>) -> Option<Value> {
 }
 
 fn statuses(spoken: &Spoken<'_>) -> Option<Vec<Value>> {
-    let Some(field) = spoken.other("retriable_status_codes") else {
+    let Some(field) = spoken.word("retriable_status_codes") else {
         return needs(spoken, "retriable_status_codes");
     };
     let read = |item: &Field<'_>| Some(Value::Integer(i64::try_from(item.whole(400..=599)?).ok()?));
@@ -117,7 +117,7 @@ fn statuses(spoken: &Spoken<'_>) -> Option<Vec<Value>> {
 }
 
 fn retries(spoken: &Spoken<'_>) -> Option<Value> {
-    if spoken.other("retry_on").is_none() {
+    if spoken.word("retry_on").is_none() {
         return needs(spoken, "retry_on");
     }
     retries_to_attempts(spoken)
@@ -152,7 +152,7 @@ fn budget(spoken: &Spoken<'_>) -> Option<Value> {
 fn at_a_time(share: f64, minimum: u64) -> Value {
     let limit =
         [("share", Value::Float(share)), ("minimum", Value::Integer(i64::try_from(minimum).unwrap_or(i64::MAX)))];
-    form("active_share", keys(limit))
+    form("active_share", table(limit))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! the client's budget pays for: a fifth of the requests and ten retries a second, counted over ten seconds. A NACK of
 //! a server is a 503 here. Linkerd and tower have the same budget.
 
-use super::{Family, Source, Spoken, Version, Word, form, keys, time};
+use super::{Family, Source, Spoken, Version, Word, duration, form, table};
 use crate::document::{Field, Value};
 use crate::policy::Kind;
 use crate::units::SimDuration;
@@ -47,9 +47,9 @@ fn budget(spoken: &Spoken<'_>) -> Option<Value> {
     let account = [
         ("ratio", Value::Float(ratio)),
         ("per_second", Value::Integer(i64::try_from(per_second).ok()?)),
-        ("expiry", time(expiry)),
+        ("expiry", duration(expiry)),
     ];
-    Some(form("deposits", keys(account)))
+    Some(form("deposits", table(account)))
 }
 
 fn expiry(field: &Field<'_>) -> Option<SimDuration> {

@@ -6,22 +6,32 @@
 //! Its defaults are general keys in scenario syntax, one text per version, and each says whether they were measured or
 //! are what the documentation states.
 //!
-//! Several words may stand for one general key, as an initial and a longest delay do for a ladder: the first that is
-//! spoken reads the others. One word may stand in several rows, where it says more than one general key holds.
+//! Words and keys need not match one to one. Several words may make one key (the four words about waits of stamina are
+//! one `backoff`): the first that is spoken reads the others. One word may decide several keys (the `stop` of tenacity
+//! is attempts, time and how they combine): it stands in several rows, or says `also`.
 
 mod anthropic_npm;
 mod anthropic_python;
+mod arq;
 mod async_retry;
+mod backoff_python;
 mod backoff_rust;
 mod backon;
 mod bullmq;
+mod celery;
 mod client_go;
 mod cockatiel;
+mod dramatiq;
 mod envoy;
 mod finagle;
+mod google_api_core;
+mod google_genai;
+mod huey;
+mod litellm;
 mod node_retry;
 mod openai_npm;
 mod openai_python;
+mod opnieuw;
 mod p_retry;
 mod polly;
 mod reqwest_retry;
@@ -31,6 +41,7 @@ mod sidekiq;
 mod sqs;
 mod stainless;
 mod stainless_npm;
+mod stamina;
 mod temporal;
 mod tenacity;
 mod tokio_retry;
@@ -39,6 +50,7 @@ mod workqueue;
 use crate::document::{Fault, Faults, Field, Node, Place, Table, Value, near, parse, patch};
 use crate::policy::Kind;
 use crate::units::SimDuration;
+use std::cell::RefCell;
 
 /// A client library.
 #[derive(Debug)]
@@ -105,25 +117,35 @@ pub struct Word {
     translate: fn(&Spoken<'_>) -> Option<Value>,
 }
 
-/// A word as the file uses it.
+/// A word as the file uses it. Words that stand for the same general key are one statement: the first of them in the
+/// family's table is translated, and asks for the others.
 #[derive(Debug)]
 struct Spoken<'a> {
     /// Its value.
     field: Field<'a>,
     /// The element's table, for words whose meaning depends on another one.
     element: &'a Table,
+    /// The version that is spoken to.
+    version: &'static Version,
+    /// Further general keys that the word sets.
+    also: RefCell<Vec<(&'static str, Value)>>,
 }
 
 impl<'a> Spoken<'a> {
-    /// Another word of the element.
-    fn other(&self, word: &str) -> Option<Field<'a>> {
+    /// Another word of the element, where it is said.
+    fn word(&self, word: &str) -> Option<Field<'a>> {
         let entry = self.element.get(word)?;
         Some(Field::new(entry.key, &entry.node, self.field.faults()))
     }
 
-    /// Another word of the element, or what the library does without it; `None` after a fault.
-    fn or<T>(&self, word: &str, default: T, read: impl FnOnce(&Field<'a>) -> Option<T>) -> Option<T> {
-        self.other(word).map_or(Some(default), |field| read(&field))
+    /// Another word converted: `default` where it is not said, `None` where it is wrong.
+    fn or<T>(&self, word: &str, default: T, convert: impl FnOnce(&Field<'a>) -> Option<T>) -> Option<T> {
+        self.word(word).map_or(Some(default), |field| convert(&field))
+    }
+
+    /// Sets a further general key.
+    fn also(&self, key: &'static str, value: Value) {
+        self.also.borrow_mut().push((key, value));
     }
 }
 
@@ -147,16 +169,22 @@ impl Word {
 }
 
 /// Every family: clients, decorators and queues, measured ones before documented ones.
-pub const FAMILIES: [&Family; 23] = [
+pub const FAMILIES: [&Family; 33] = [
     &anthropic_python::FAMILY,
     &anthropic_npm::FAMILY,
     &openai_python::FAMILY,
     &openai_npm::FAMILY,
+    &litellm::FAMILY,
+    &google_api_core::FAMILY,
+    &google_genai::FAMILY,
     &reqwest_retry::FAMILY,
     &envoy::FAMILY,
     &finagle::FAMILY,
     &client_go::FAMILY,
     &tenacity::FAMILY,
+    &stamina::FAMILY,
+    &backoff_python::FAMILY,
+    &opnieuw::FAMILY,
     &async_retry::FAMILY,
     &p_retry::FAMILY,
     &cockatiel::FAMILY,
@@ -166,6 +194,10 @@ pub const FAMILIES: [&Family; 23] = [
     &polly::FAMILY,
     &resilience4j::FAMILY,
     &rq::FAMILY,
+    &celery::FAMILY,
+    &huey::FAMILY,
+    &dramatiq::FAMILY,
+    &arq::FAMILY,
     &bullmq::FAMILY,
     &sidekiq::FAMILY,
     &sqs::FAMILY,
@@ -226,30 +258,35 @@ impl Preset {
     /// default. Translated values keep the source of the word; defaults are marked as the preset's and stand at
     /// `place`.
     pub fn expand(&self, element: &mut Table, place: Place, faults: &Faults) {
-        let spoken = element.clone();
+        let said = element.clone();
         for word in self.family.words {
             element.remove(word.word);
         }
+        let general = element.clone();
         // A general key is settled by the first of its words, and a word that stands in several rows is refused once.
         let (mut settled, mut read, unheard) = (Vec::new(), Vec::new(), Faults::default());
         for word in self.family.words {
-            let Some(entry) = spoken.get(word.word).filter(|_| !settled.contains(&word.stands_for)) else { continue };
+            let Some(entry) = said.get(word.word).filter(|_| !settled.contains(&word.stands_for)) else { continue };
             let heard = if read.contains(&word.word) { &unheard } else { faults };
             read.push(word.word);
             let before = heard.len();
             let field = Field::new(entry.key, &entry.node, heard);
-            let translated = (word.translate)(&Spoken { field, element: &spoken });
-            if translated.is_none() && heard.len() == before {
+            let spoken = Spoken { field, element: &said, version: self.version, also: RefCell::default() };
+            let main = (word.translate)(&spoken).map(|value| (word.stands_for, value));
+            let also = spoken.also.into_inner();
+            if main.is_none() && also.is_empty() && heard.len() == before {
                 continue;
             }
             settled.push(word.stands_for);
-            if element.contains(word.stands_for) {
-                let message = format!("says `{}` in the words of `{}` too", word.stands_for, self.family.word);
-                faults.add(Fault::new(entry.key, message).hint("keep one of them"));
-            } else if let Some(value) = translated {
+            for (key, value) in main.into_iter().chain(also) {
+                if general.contains(key) {
+                    let message = format!("says `{key}` in the words of `{}` too", self.family.word);
+                    faults.add(Fault::new(entry.key, message).hint("keep one of them"));
+                    continue;
+                }
                 let mut node = Node::written(value, entry.node.place);
                 node.stamp(entry.node.place, entry.node.preset);
-                element.insert(word.stands_for, entry.key, node);
+                element.insert(key, entry.key, node);
             }
         }
         for (key, entry) in parse::own(self.version.defaults).in_order() {
@@ -284,8 +321,20 @@ fn as_it_is(spoken: &Spoken<'_>) -> Option<Value> {
 
 /// Retries after the first try: one attempt more than that.
 fn retries_to_attempts(spoken: &Spoken<'_>) -> Option<Value> {
-    let retries = spoken.field.whole(0..=999_999)?;
-    Some(Value::Integer(i64::try_from(retries).ok()? + 1))
+    one_more(&spoken.field)
+}
+
+/// One more than this number of retries.
+fn one_more(retries: &Field<'_>) -> Option<Value> {
+    Some(Value::Integer(i64::try_from(retries.whole(0..=999_999)?).ok()? + 1))
+}
+
+/// A number of attempts, without end for `"none"`.
+fn attempts_or_none(attempts: &Field<'_>) -> Option<Value> {
+    if attempts.is_none() {
+        return Some(text("unlimited"));
+    }
+    Some(Value::Integer(i64::try_from(attempts.whole(1..=1_000_000)?).ok()?))
 }
 
 /// A table of one key.
@@ -294,39 +343,52 @@ fn form(name: &str, value: Value) -> Value {
 }
 
 /// A table of these keys.
-fn table<const N: usize>(entries: [(&str, Value); N]) -> Value {
-    keys(entries)
-}
-
-/// A table of these keys.
-fn keys<'k>(entries: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
+fn table<'k>(keys: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
     let mut table = Table::default();
-    for (name, value) in entries {
+    for (name, value) in keys {
         table.insert(name, Place::TOP, Node::written(value, Place::TOP));
     }
     Value::Table(table)
 }
 
-/// A duration, as a value.
-fn time(time: SimDuration) -> Value {
-    Value::String(time.to_string())
-}
-
-/// A text, as a value.
-fn text(text: &str) -> Value {
-    Value::String(text.to_owned())
-}
-
 /// A list of durations.
 fn durations(waits: impl IntoIterator<Item = SimDuration>) -> Value {
-    Value::Array(waits.into_iter().map(|wait| Node::written(time(wait), Place::TOP)).collect())
+    list(waits.into_iter().map(duration))
 }
 
-/// A ladder of waits that grow by a factor.
+/// A list of these values.
+fn list(values: impl IntoIterator<Item = Value>) -> Value {
+    Value::Array(values.into_iter().map(|value| Node::written(value, Place::TOP)).collect())
+}
+
+/// A duration as a value, at most the longest that a file can say.
+fn duration(time: SimDuration) -> Value {
+    Value::String(time.min(crate::units::parse::LONGEST).to_string())
+}
+
+/// A word.
+fn text(word: &str) -> Value {
+    Value::String(word.to_owned())
+}
+
+/// Retries after the first try, without end for `"none"`.
+fn retries_or_none(retries: &Field<'_>) -> Option<Value> {
+    if retries.is_none() { Some(text("unlimited")) } else { one_more(retries) }
+}
+
+/// A limit on time, none for `"none"`: the general keys say it alike.
+fn time_limit(field: &Field<'_>) -> Option<Value> {
+    if field.is_none() { Some(text("none")) } else { field.positive_duration().map(duration) }
+}
+
+/// An exponential backoff.
 fn exponential(initial: SimDuration, factor: f64, cap: Option<SimDuration>) -> Value {
-    let mut ladder = vec![("initial", time(initial)), ("factor", Value::Float(factor))];
-    ladder.extend(cap.map(|cap| ("cap", time(cap))));
-    form("exponential", keys(ladder))
+    let (initial, factor) = (duration(initial), Value::Float(factor));
+    let ladder = match cap {
+        Some(cap) => table([("initial", initial), ("factor", factor), ("cap", duration(cap))]),
+        None => table([("initial", initial), ("factor", factor)]),
+    };
+    form("exponential", ladder)
 }
 
 /// A share as jitter that only adds, or none.
@@ -352,6 +414,29 @@ fn needs<T>(spoken: &Spoken<'_>, other: &str) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The general keys that these words of a family become, or what is wrong with them.
+    pub(super) fn expanded(family: &str, words: &str) -> Result<String, Vec<String>> {
+        const FIRST: [&str; 8] = [
+            "max_attempts",
+            "retry_on",
+            "total_budget",
+            "budget_check",
+            "stops_at",
+            "backoff",
+            "jitter",
+            "longest_wait",
+        ];
+        let (mut element, faults) = (parse::own(words), Faults::default());
+        Preset::find(family).unwrap().expand(&mut element, Place::TOP, &faults);
+        if !faults.is_empty() {
+            return Err(faults.into_sorted().0.into_iter().map(|fault| fault.message).collect());
+        }
+        let mut keys = element.in_order();
+        keys.sort_by_key(|(key, _)| FIRST.iter().position(|first| first == key).unwrap_or(FIRST.len()));
+        let keys: Vec<String> = keys.into_iter().map(|(key, entry)| format!("{key} = {}", entry.node.value)).collect();
+        Ok(keys.join(", "))
+    }
 
     #[test]
     fn every_family_has_sound_data() {

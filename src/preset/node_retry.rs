@@ -1,7 +1,7 @@
 //! The retry decorators of npm share a ladder and its words: ten retries from one second doubling, seventeen minutes
 //! when they are all taken. Randomised, a wait is up to twice as long, and the longest wait is cut after that.
 
-use super::{Spoken, Word, adds_up_to_itself, exponential, milliseconds, text, time};
+use super::{Spoken, Word, adds_up_to_itself, duration, exponential, milliseconds, text};
 use crate::document::{Field, Value};
 use crate::units::SimDuration;
 
@@ -56,7 +56,7 @@ fn longest(spoken: &Spoken<'_>) -> Option<Value> {
     if longest.is_zero() {
         return spoken.field.must("be longer than zero", r#"write minTimeout = "0s" for no wait at all"#);
     }
-    Some(time(longest))
+    Some(duration(longest))
 }
 
 /// True: each wait is up to twice as long.

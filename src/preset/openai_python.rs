@@ -18,7 +18,7 @@ pub(super) static FAMILY: Family = Family {
         Version {
             number: "3.57",
             source: Source::Measured("openai 3.57.0"),
-            defaults: stainless_defaults!("500ms", "cap = \"120s\", above = \"give_up\""),
+            defaults: stainless_defaults!("500ms", "cap = \"120s\", above = \"give_up\"", "infinite = \"nothing\""),
         },
     ],
     words: WORDS,

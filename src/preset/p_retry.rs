@@ -2,7 +2,7 @@
 //! network: give such failures a code and name it under `never` of `retry_on`.
 
 use super::node_retry::{FACTOR, MAX_TIMEOUT, MIN_TIMEOUT, RETRIES, randomize};
-use super::{Family, Source, Spoken, Version, Word, milliseconds, text, time};
+use super::{Family, Source, Spoken, Version, Word, duration, milliseconds, text};
 use crate::document::Value;
 
 pub(super) static FAMILY: Family = Family {
@@ -42,5 +42,5 @@ pub(super) static FAMILY: Family = Family {
 };
 
 fn total(spoken: &Spoken<'_>) -> Option<Value> {
-    milliseconds(&spoken.field).map(time)
+    milliseconds(&spoken.field).map(duration)
 }

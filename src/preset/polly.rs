@@ -3,7 +3,7 @@
 //! wait has its median at the delay.
 
 use super::{
-    Family, Source, Spoken, Version, Word, as_it_is, exponential, form, keys, retries_to_attempts, text, time,
+    Family, Source, Spoken, Version, Word, as_it_is, duration, exponential, form, retries_to_attempts, table, text,
 };
 use crate::document::{Field, Value};
 use crate::units::SimDuration;
@@ -68,9 +68,11 @@ fn waits(spoken: &Spoken<'_>) -> Option<Value> {
     let delay = spoken.or("Delay", SimDuration::from_secs(2), Field::duration)?;
     let random = spoken.or("UseJitter", false, Field::truth)?;
     Some(match shape(spoken)? {
-        Shape::Constant => form("fixed", time(delay)),
-        Shape::Linear => form("linear", keys([("initial", time(delay)), ("step", time(delay))])),
-        Shape::Exponential if random => form("smooth", keys([("initial", time(delay)), ("factor", Value::Float(2.0))])),
+        Shape::Constant => form("fixed", duration(delay)),
+        Shape::Linear => form("linear", table([("initial", duration(delay)), ("step", duration(delay))])),
+        Shape::Exponential if random => {
+            form("smooth", table([("initial", duration(delay)), ("factor", Value::Float(2.0))]))
+        }
         Shape::Exponential => exponential(delay, 2.0, None),
     })
 }

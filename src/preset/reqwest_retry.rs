@@ -2,7 +2,7 @@
 //! last response back. The library itself asks for the number of retries; without one the preset takes three, as its
 //! examples do. Failures of other middleware are not repeated; the model has none.
 
-use super::{Family, Source, Spoken, Version, Word, as_it_is, exponential, form, retries_to_attempts, time};
+use super::{Family, Source, Spoken, Version, Word, as_it_is, duration, exponential, form, retries_to_attempts};
 use crate::document::Value;
 use crate::units::SimDuration;
 
@@ -65,7 +65,7 @@ fn ladder(spoken: &Spoken<'_>) -> Option<Value> {
 
 fn jitter(spoken: &Spoken<'_>) -> Option<Value> {
     match spoken.field.node.as_str() {
-        Some("bounded") => Some(form("down_to", time(bounds(spoken)?.0))),
+        Some("bounded") => Some(form("down_to", duration(bounds(spoken)?.0))),
         _ => as_it_is(spoken),
     }
 }

@@ -1,7 +1,7 @@
 //! resilience4j, resilience modules of Java; its retry module. `maxAttempts` counts the first call. A fixed half second
 //! unless an exponential or a randomised wait is switched on.
 
-use super::{Family, Source, Spoken, Version, Word, exponential, form, text, time};
+use super::{Family, Source, Spoken, Version, Word, duration, exponential, form, text};
 use crate::document::{Field, Value};
 use crate::units::SimDuration;
 
@@ -70,7 +70,7 @@ fn waits(spoken: &Spoken<'_>) -> Option<Value> {
     let grows = spoken.or("enableExponentialBackoff", false, Field::truth)?;
     let factor = spoken.or("exponentialBackoffMultiplier", 1.5, |field| field.number(1.0..=1_000.0))?;
     let cap = spoken.or("exponentialMaxWaitDuration", None, |field| field.positive_duration().map(Some))?;
-    Some(if grows { exponential(wait, factor, cap) } else { form("fixed", time(wait)) })
+    Some(if grows { exponential(wait, factor, cap) } else { form("fixed", duration(wait)) })
 }
 
 fn jitter(spoken: &Spoken<'_>) -> Option<Value> {

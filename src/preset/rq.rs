@@ -2,7 +2,7 @@
 //! intervals is read from the end: with `max = 5` and `[10, 30]` the waits are 10, 10, 10, 10, 30, and of a list that
 //! is longer than `max` the first ones are never used.
 
-use super::{Family, Source, Spoken, Version, Word, durations, form, retries_to_attempts};
+use super::{Family, Source, Spoken, Version, Word, durations, form, retries_to_attempts, text};
 use crate::document::{Fault, Field, Value};
 use crate::units::SimDuration;
 
@@ -28,6 +28,12 @@ pub(super) static FAMILY: Family = Family {
             meaning: "the wait before each further run, or a list of them, which is read from its end",
             translate: interval,
         },
+        Word {
+            word: "enqueue_at_front",
+            stands_for: "requeue",
+            meaning: "whether a failed job goes ahead of all that wait; not in 2.0",
+            translate: at_front,
+        },
     ],
 };
 
@@ -37,6 +43,15 @@ fn max(spoken: &Spoken<'_>) -> Option<Value> {
         return spoken.field.must("be at least 1", "leave `max` out for a single run");
     }
     retries_to_attempts(spoken)
+}
+
+fn at_front(spoken: &Spoken<'_>) -> Option<Value> {
+    if spoken.version.number == "2.0" {
+        let fault = Fault::new(spoken.field.key, "is no setting of this version");
+        spoken.field.faults().add(fault.hint("name `rq-3.0`, or write `requeue`"));
+        return None;
+    }
+    Some(text(if spoken.field.truth()? { "front" } else { "back" }))
 }
 
 fn interval(spoken: &Spoken<'_>) -> Option<Value> {
@@ -72,6 +87,14 @@ fn interval(spoken: &Spoken<'_>) -> Option<Value> {
 mod tests {
     use crate::document::{Faults, Place, parse};
     use crate::preset::Preset;
+
+    #[test]
+    fn a_failed_job_may_go_to_the_front_from_3_0_on() {
+        let general = crate::preset::tests::expanded;
+        assert!(general("rq", "enqueue_at_front = true").unwrap().contains("requeue = \"front\""));
+        let old = general("rq-2.0", "enqueue_at_front = true");
+        assert_eq!(old, Err(vec!["is no setting of this version".to_owned()]));
+    }
 
     fn expanded(words: &str) -> (String, Vec<String>) {
         let (mut element, faults) = (parse::own(words), Faults::default());

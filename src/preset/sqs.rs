@@ -5,7 +5,7 @@
 //! The timeout runs from the receive, here from the failure: a job that takes long waits that much longer. A job that
 //! outlives its timeout is received twice; that is not modelled.
 
-use super::{Family, Source, Spoken, Version, Word, as_it_is, form, time};
+use super::{Family, Source, Spoken, Version, Word, as_it_is, duration, form};
 use crate::document::Value;
 
 pub(super) static FAMILY: Family = Family {
@@ -30,7 +30,7 @@ pub(super) static FAMILY: Family = Family {
             word: "VisibilityTimeout",
             stands_for: "backoff",
             meaning: "until a message that failed is seen again (default \"30s\")",
-            translate: |spoken| Some(form("fixed", time(spoken.field.duration()?))),
+            translate: |spoken| Some(form("fixed", duration(spoken.field.duration()?))),
         },
         Word {
             word: "MessageRetentionPeriod",

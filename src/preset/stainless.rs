@@ -20,9 +20,13 @@ pub(super) const WORDS: &[Word] = &[
     },
 ];
 
-/// The defaults of one version: its first wait and its rule for hints vary.
+/// The defaults of one version: its first wait and its rule for hints vary, and what it makes of texts in the header
+/// `retry-after` that are no plain number.
 macro_rules! stainless_defaults {
     ($first_wait:literal, $hint:literal) => {
+        stainless_defaults!($first_wait, $hint, "date = \"use\"")
+    };
+    ($first_wait:literal, $hint:literal, $retry_after:literal) => {
         concat!(
             "max_attempts = 3\n",
             "retry_on = [408, 409, 429, \"5xx\", \"timeout\", \"connection\"]\n",
@@ -34,6 +38,9 @@ macro_rules! stainless_defaults {
             "hint = { obey = { ",
             $hint,
             ", jittered = false } }\n",
+            "hint_headers = [{ header = \"retry-after-ms\" }, { header = \"retry-after\", ",
+            $retry_after,
+            " }]\n",
             "timeout = \"600s\"\n",
         )
     };

@@ -7,7 +7,7 @@
 //! `parseFloat` also takes the number that a longer text begins with (`5 s`, `6m0s`, a date that begins with its year).
 //! No server was seen to send one, and it is not modelled.
 
-use super::{Spoken, Word, milliseconds, retries_to_attempts, time};
+use super::{Spoken, Word, duration, milliseconds, retries_to_attempts};
 use crate::document::Value;
 
 /// The words of these SDKs.
@@ -27,7 +27,7 @@ pub(super) const WORDS: &[Word] = &[
 ];
 
 fn timeout(spoken: &Spoken<'_>) -> Option<Value> {
-    milliseconds(&spoken.field).map(time)
+    milliseconds(&spoken.field).map(duration)
 }
 
 /// The defaults of one version: its rule for hints and its reading of headers vary.

@@ -4,7 +4,7 @@
 //!
 //! `StartToCloseTimeout` bounds one try: give it to the layers inside as their `timeout`.
 
-use super::{Family, Source, Spoken, Version, Word, as_it_is, exponential, keys, text};
+use super::{Family, Source, Spoken, Version, Word, as_it_is, exponential, table, text};
 use crate::document::{Field, Node, Place, Value};
 use crate::units::SimDuration;
 
@@ -78,5 +78,5 @@ fn types(spoken: &Spoken<'_>) -> Option<Value> {
     let types: Vec<Option<&str>> = items.iter().map(Field::text).collect();
     let types = types.into_iter().collect::<Option<Vec<_>>>()?;
     let list = types.into_iter().map(|name| Node::written(text(name), Place::TOP)).collect();
-    Some(keys([("any", Value::Boolean(true)), ("never", Value::Array(list))]))
+    Some(table([("any", Value::Boolean(true)), ("never", Value::Array(list))]))
 }

@@ -2,7 +2,7 @@
 //! wait: `from_millis(1000)` waits one second, then a thousand, then a million. A strategy ends only where `take` ends
 //! it.
 
-use super::{Family, Source, Spoken, Version, Word, exponential, form, keys, needs, text, time};
+use super::{Family, Source, Spoken, Version, Word, duration, exponential, form, needs, table, text};
 use crate::document::{Field, Reader, Value};
 use crate::units::SimDuration;
 
@@ -45,7 +45,7 @@ pub(super) static FAMILY: Family = Family {
 };
 
 fn take(spoken: &Spoken<'_>) -> Option<Value> {
-    if spoken.other("strategy").is_none() {
+    if spoken.word("strategy").is_none() {
         return needs(spoken, "strategy");
     }
     super::retries_to_attempts(spoken)
@@ -60,7 +60,7 @@ fn strategy(spoken: &Spoken<'_>) -> Option<Value> {
             let reader = field.table("from_millis")?;
             let wait = millis(&reader, u64::MAX / 2_000_000);
             reader.finish();
-            Some(form("fixed", time(SimDuration::from_millis(wait?))))
+            Some(form("fixed", duration(SimDuration::from_millis(wait?))))
         }
         ("ExponentialBackoff", field) => {
             // The base is the factor of general keys, which ends at 1000.
@@ -69,9 +69,9 @@ fn strategy(spoken: &Spoken<'_>) -> Option<Value> {
         }
         (_, field) => {
             let (first, factor, cap) = ladder(&field, 1_000_000_000)?;
-            let mut ladder = vec![("initial", time(SimDuration::from_millis(first.saturating_mul(factor))))];
-            ladder.extend(cap.map(|cap| ("cap", time(cap))));
-            Some(form("fibonacci", keys(ladder)))
+            let mut ladder = vec![("initial", duration(SimDuration::from_millis(first.saturating_mul(factor))))];
+            ladder.extend(cap.map(|cap| ("cap", duration(cap))));
+            Some(form("fibonacci", table(ladder)))
         }
     }
 }

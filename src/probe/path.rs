@@ -121,6 +121,11 @@ pub(super) fn walk<D: Draws>(
     let mut path = Path { attempts: Vec::new(), last: Answer::DELIVERED, end: End::Answered, gave_up: None };
     let (mut cursor, mut input, mut now) = (Cursor::default(), Input::Begin, SimTime::ZERO);
     loop {
+        // Waits that outlast the clock are still waits: such a client goes on and on.
+        if now == SimTime::NEVER {
+            path.end = End::Endless;
+            return path;
+        }
         world.retried = None;
         let sent = path.attempts.len() as u64;
         let next = client.advance(&mut states, &mut cursor, input, now, &mut (&mut world, sent));

@@ -128,9 +128,10 @@ fn spans(client: &Client, script: &Script, paths: &[Path], longest: usize) -> Ve
     let timeless = without_deadlines(client);
     let [low, high] = [0.0, 1.0].map(|end| walk(&timeless, script, |_, _, _| Always(end), longest));
     let ends: Vec<Vec<SimDuration>> = [&low, &high].map(|path| path.waits().collect()).to_vec();
+    let all: Vec<Vec<SimDuration>> = paths.iter().map(|path| path.waits().collect()).collect();
     (0..longest.saturating_sub(1))
         .map(|n| {
-            let seen: Vec<SimDuration> = paths.iter().filter_map(|path| path.waits().nth(n)).collect();
+            let seen: Vec<SimDuration> = all.iter().filter_map(|waits| waits.get(n).copied()).collect();
             let bounds = ends.iter().filter_map(|waits| waits.get(n)).chain(&seen);
             Span {
                 min: bounds.clone().min().copied().unwrap_or_default(),

@@ -104,7 +104,9 @@ fn late(backoff: &Backoff) -> SimDuration {
         Backoff::Uniform { high, .. } => *high,
         Backoff::Smooth { initial, factor, .. } if initial.is_zero() || *factor <= 1.0 => SimDuration::ZERO,
         Backoff::Smooth { cap, .. } => *cap,
+        Backoff::Chain(parts) => parts.last().map(late).unwrap_or_default(),
         Backoff::Sum(parts) => parts.iter().map(late).sum(),
+        Backoff::Jittered { of, jitter, longest } => jitter.range(SimDuration::ZERO, late(of)).1.min(*longest),
         Backoff::AtLeast(floor, backoff) => late(backoff).max(*floor),
         Backoff::FirstAtOnce(backoff) => late(backoff),
     }

@@ -202,9 +202,7 @@ fn attempts(field: &Field<'_>) -> Read<Option<u32>> {
 }
 
 fn deadline(reader: &Reader<'_>) -> Read<Option<Deadline>> {
-    let total = reader.or("total_budget", None, |field| {
-        if field.node.as_str() == Some("none") { Some(None) } else { field.positive_duration().map(Some) }
-    });
+    let total = reader.or("total_budget", None, limit);
     let checks = [
         ("before_wait", DeadlineCheck::BeforeWait),
         ("before_wait_strict", DeadlineCheck::BeforeWaitStrict),
@@ -212,7 +210,7 @@ fn deadline(reader: &Reader<'_>) -> Read<Option<Deadline>> {
         ("elapsed_cut", DeadlineCheck::ElapsedCut),
     ];
     let check = reader.or("budget_check", DeadlineCheck::BeforeWait, |field| field.word(&checks));
-    if let (Some(None), Some(field)) = (total, reader.get("budget_check")) {
+    if let (None, Some(field)) = (reader.get("total_budget"), reader.get("budget_check")) {
         reader.faults().add(without_total(&field));
         return None;
     }
@@ -251,8 +249,9 @@ fn waits(reader: &Reader<'_>) -> Option<Waits> {
             backoff.and_then(|field| waits::backoff(&field))
         })
     });
-    let longest = reader.maybe("longest_wait", Field::positive_duration);
-    let cap = reader.maybe("wait_cap", Field::duration);
+    let longest = reader.or("longest_wait", None, limit);
+    let cap =
+        reader.or("wait_cap", None, |field| if field.is_none() { Some(None) } else { field.duration().map(Some) });
     let (backoff, jitter, by_kind) = (backoff?, jitter?, by_kind?);
     let mut backoffs = std::iter::once(&backoff).chain(by_kind.iter().map(|(_, backoff)| backoff));
     if backoffs.any(waits::has_own_jitter)
@@ -286,6 +285,11 @@ fn hints(reader: &Reader<'_>) -> Option<Hints> {
     Some(Hints { rule, reset_backoff, grammar })
 }
 
+/// A limit in time; `"none"` switches off the one of a preset.
+fn limit(field: &Field<'_>) -> Read<Option<SimDuration>> {
+    if field.is_none() { Some(None) } else { field.positive_duration().map(Some) }
+}
+
 /// How long one attempt may take.
 struct Timeouts {
     longest: Option<SimDuration>,
@@ -294,15 +298,16 @@ struct Timeouts {
 }
 
 fn timeouts(reader: &Reader<'_>) -> Option<Timeouts> {
-    let longest = reader.maybe("timeout", Field::positive_duration);
+    let longest = reader.or("timeout", None, limit);
     let shrink = reader.or("timeout_shrinks", false, Field::truth);
-    if shrink == Some(true) && reader.get("total_budget").is_none() {
+    let total = reader.get("total_budget").filter(|field| !field.is_none());
+    if shrink == Some(true) && total.is_none() {
         reader.faults().add(without_total(&reader.get("timeout_shrinks")?));
         return None;
     }
     let (longest, shrink) = (longest?, shrink?);
     let shrinking = reader.get("timeout_shrinks").filter(|_| shrink);
-    let said = reader.get("timeout").or(shrinking).map(|field| field.place());
+    let said = reader.get("timeout").filter(|_| longest.is_some()).or(shrinking).map(|field| field.place());
     Some(Timeouts { longest, shrink, said })
 }
 

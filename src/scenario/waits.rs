@@ -11,7 +11,7 @@ const LONGEST_LIST: usize = 1_000;
 const MOST_PARTS: usize = 8;
 
 /// The forms of a backoff.
-const FORMS: [&str; 12] = [
+const FORMS: [&str; 13] = [
     "fixed",
     "linear",
     "exponential",
@@ -22,6 +22,7 @@ const FORMS: [&str; 12] = [
     "decorrelated",
     "smooth",
     "sum",
+    "jittered",
     "at_least",
     "first_at_once",
 ];
@@ -47,14 +48,26 @@ pub(super) fn backoff(field: &Field<'_>) -> Option<Backoff> {
         ("decorrelated", field) => decorrelated(&field),
         ("smooth", field) => smooth(&field),
         ("sum", field) => sum(&field),
+        ("jittered", field) => jittered(&field),
         ("at_least", field) => at_least(&field),
         ("first_at_once", field) => part(&field).map(|later| Backoff::FirstAtOnce(Box::new(later))),
-        (_, field) => {
-            let waits: Vec<Option<SimDuration>> =
-                field.list("waits", LONGEST_LIST)?.iter().map(Field::duration).collect();
-            waits.into_iter().collect::<Option<Vec<_>>>().map(Backoff::List)
-        }
+        (_, field) => list(&field),
     }
+}
+
+/// Waits as they are, or also backoffs, each for its own retry.
+fn list(field: &Field<'_>) -> Option<Backoff> {
+    let items = field.list("waits", LONGEST_LIST)?;
+    if items.iter().all(|item| item.node.as_table().is_none()) {
+        let waits: Vec<Option<SimDuration>> = items.iter().map(Field::duration).collect();
+        return waits.into_iter().collect::<Option<Vec<_>>>().map(Backoff::List);
+    }
+    let parts = items.iter().map(|item| match item.node.as_table() {
+        Some(_) => part(item),
+        None => item.duration().map(Backoff::Fixed),
+    });
+    let parts: Vec<Option<Backoff>> = parts.collect();
+    parts.into_iter().collect::<Option<Vec<_>>>().map(Backoff::Chain)
 }
 
 /// The first wait, which most ladders need.
@@ -143,6 +156,16 @@ fn smooth(field: &Field<'_>) -> Option<Backoff> {
 fn sum(field: &Field<'_>) -> Option<Backoff> {
     let parts: Vec<Option<Backoff>> = field.list("backoffs", MOST_PARTS)?.iter().map(part).collect();
     parts.into_iter().collect::<Option<Vec<_>>>().map(Backoff::Sum)
+}
+
+fn jittered(field: &Field<'_>) -> Option<Backoff> {
+    let reader = field.table("of, jitter and longest")?;
+    let of = reader.need("of", r#"write the backoff that is jittered, such as { exponential = { initial = "1s" } }"#);
+    let of = of.and_then(|field| part(&field));
+    let jitter = reader.need("jitter", r#"write its random part, such as "full""#).and_then(|field| jitter(&field));
+    let longest = reader.or("longest", SimDuration::MAX, Field::positive_duration);
+    reader.finish();
+    Some(Backoff::Jittered { of: Box::new(of?), jitter: jitter?, longest: longest? })
 }
 
 fn at_least(field: &Field<'_>) -> Option<Backoff> {
@@ -242,6 +265,17 @@ mod tests {
                 "{ at_least = { floor = \"4s\", of = { fixed = \"2s\" } } }",
                 Backoff::AtLeast(second(4), Box::new(Backoff::Fixed(second(2)))),
             ),
+            (
+                "{ list = [\"1s\", { uniform = { low = \"0s\", high = \"3s\" } }] }",
+                Backoff::Chain(vec![
+                    Backoff::Fixed(second(1)),
+                    Backoff::Uniform { low: second(0), high: second(3), per_retry: false },
+                ]),
+            ),
+            (
+                "{ jittered = { of = { fixed = \"2s\" }, jitter = \"full\", longest = \"1s\" } }",
+                Backoff::Jittered { of: Box::new(Backoff::Fixed(second(2))), jitter: Jitter::Full, longest: second(1) },
+            ),
             ("{ first_at_once = { fixed = \"2s\" } }", Backoff::FirstAtOnce(Box::new(Backoff::Fixed(second(2))))),
             (
                 "{ smooth = { initial = \"1s\", cap = \"9s\" } }",
@@ -274,6 +308,9 @@ mod tests {
             ("{ first_at_once = { smooth = { initial = \"1s\" } } }", "`smooth` is no part of another backoff"),
             ("{ smooth = { initial = \"1s\", factor = 0.5 } }", "must be at least 1, found 0.5"),
             ("{ at_least = { floor = \"4s\" } }", "lacks the key `of`"),
+            ("{ jittered = { of = { fixed = \"1s\" } } }", "lacks the key `jitter`"),
+            ("{ list = [1, { fixed = \"1s\" }] }", "must be a duration with a unit, found 1"),
+            ("{ list = [{ decorrelated = { initial = \"1s\" } }] }", "`decorrelated` is no part of another backoff"),
             ("{ first_at_once = \"2s\" }", "must be a backoff, found \"2s\""),
             ("{ list = [] }", "is empty"),
             ("{ fixed = \"1s\", list = [\"1s\"] }", "says `list` beside `fixed`"),
@@ -286,11 +323,11 @@ mod tests {
     fn jitters_are_words_or_tables() {
         assert_eq!(read("\"full\"", jitter), Ok(Jitter::Full));
         assert_eq!(read("\"full_whole\"", jitter), Ok(Jitter::FullWhole));
+        assert_eq!(read("{ down_to = \"1s\" }", jitter), Ok(Jitter::DownTo(SimDuration::from_secs(1))));
         assert_eq!(read("{ subtract = \"25%\" }", jitter), Ok(Jitter::Subtract(0.25)));
         assert_eq!(read("{ add = \"1s\" }", jitter), Ok(Jitter::Add(SimDuration::from_secs(1))));
         assert_eq!(read("{ add_share = \"100%\" }", jitter), Ok(Jitter::AddShare(1.0)));
         assert_eq!(read("{ add_share = 2 }", jitter), Err("must lie in 0..=1, found 2".to_owned()));
-        assert_eq!(read("{ down_to = \"1s\" }", jitter), Ok(Jitter::DownTo(SimDuration::from_secs(1))));
         assert_eq!(read("{ down_to = \"0s\" }", jitter), Err("must be longer than zero, found \"0s\"".to_owned()));
         assert_eq!(read("{ plus_minus = 2 }", jitter), Err("must lie in 0..=1, found 2".to_owned()));
         assert_eq!(read("\"whole\"", jitter), Err("is none of the known words, found \"whole\"".to_owned()));

@@ -189,6 +189,13 @@ fn the_empty_list_and_none_switch_off_what_a_preset_brings() {
 }
 
 #[test]
+fn none_switches_off_the_limits_in_time_of_a_preset() {
+    let stamina = policy("preset = \"stamina\", total_budget = \"none\", longest_wait = \"none\", wait_cap = \"none\"");
+    assert_eq!((stamina.deadline, stamina.longest_wait, stamina.wait_cap), (None, None, None));
+    assert_eq!(policy("preset = \"openai-python\", timeout = \"none\"").timeout, None);
+}
+
+#[test]
 fn retries_without_end_and_without_wait_are_found_in_every_shape() {
     let unlimited = |rest: &str| said(&format!("max_attempts = \"unlimited\", {rest}"));
     let endless = "retries without end and without wait: for ever at one instant";

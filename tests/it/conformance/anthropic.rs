@@ -1,4 +1,4 @@
-//! The SDKs of Anthropic and OpenAI for Python, which share their retry code.
+//! The SDKs of Anthropic and `OpenAI` for Python, which share their retry code.
 
 use super::{Case, Library, Setup, seconds};
 
@@ -22,7 +22,9 @@ fn setup(case: &Case) -> Setup {
     if let Some(retries) = case.whole("request_max_retries").or(case.whole("max_retries")) {
         sets.push(format!("max_retries={retries}"));
     }
-    if let Some(timeout) = case.number("request_timeout").or(case.number("timeout")) {
+    // This one does not look at the timeout of its client, only at that of a call.
+    let of_client = case.number("timeout").filter(|_| !case.file.starts_with("anthropic-python-0.25"));
+    if let Some(timeout) = case.number("request_timeout").or(of_client) {
         sets.push(format!("timeout={}", seconds(timeout)));
     }
     Setup::Preset(sets)
