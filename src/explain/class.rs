@@ -266,11 +266,12 @@ fn outlasting(client: &Client, name: &str, length: SimDuration, answer: Answer, 
         .filter(|(_, policy)| policy.retry_on.repeats(&answer) && attempts_bound(policy) != Some(1))
         .collect();
     // The hint of a rate limit says when the request fits: a layer that obeys it needs no long ladder of its own.
-    let follows = |policy: &RetryPolicy| is_limit && answer.hint != Hint::None && policy.hint != HintRule::Ignore;
+    let follows =
+        |policy: &RetryPolicy| is_limit && policy.hint_in(&answer) != Hint::None && policy.hint != HintRule::Ignore;
     let layers: Vec<(String, Span, Verdict)> = repeating
         .iter()
         .map(|(name, policy)| {
-            let total = Ladder::with_hint(policy, answer.hint.wait()).total;
+            let total = Ladder::with_hint(policy, policy.hint_in(&answer).wait()).total;
             let verdict = if follows(policy) { Verdict::ByHint } else { Verdict::of(total, length) };
             ((*name).to_owned(), total, verdict)
         })

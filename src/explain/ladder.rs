@@ -84,7 +84,11 @@ fn rung(policy: &RetryPolicy, hint: Option<SimDuration>) -> Option<impl Fn(u32) 
                 let (from, to) = jitter.range(wait, wait);
                 Span { from, to }
             }
-            HintedWait::AtLeast(hint) => Span { from: from.max(hint), to: to.max(hint) },
+            HintedWait::AtLeast { hint, jittered } => {
+                let jitter = if jittered { policy.jitter } else { Jitter::None };
+                let (low, high) = jitter.range(hint, hint);
+                Span { from: from.max(low), to: to.max(high) }
+            }
             HintedWait::Near { hint, beyond } => {
                 Span { from: hint.min(from + beyond).max(from), to: hint.min(to + beyond).max(to) }
             }
@@ -131,7 +135,7 @@ pub fn attempts_bound(policy: &RetryPolicy) -> Option<u64> {
     // The shortest wait is an own one or a hint; a hint may be as short as it likes where the rule obeys it.
     let shortest = |n: u32| match policy.hint {
         HintRule::Obey { .. } => SimDuration::ZERO,
-        HintRule::Ignore | HintRule::AtLeast | HintRule::Near { .. } => policy.own_wait(n).0,
+        HintRule::Ignore | HintRule::AtLeast { .. } | HintRule::Near { .. } => policy.own_wait(n).0,
     };
     for attempts in 1..EXACT {
         if limit.is_some_and(|limit| attempts >= limit) {

@@ -262,7 +262,7 @@ fn backoff_words(backoff: &Backoff) -> String {
 fn hint_words(policy: &RetryPolicy) -> String {
     match policy.hint {
         HintRule::Ignore => "ignores retry-after".into(),
-        HintRule::AtLeast => "waits retry-after at least".into(),
+        HintRule::AtLeast { .. } => "waits retry-after at least".into(),
         HintRule::Near { beyond } => format!("waits retry-after, at most {} beyond its own", words::duration(beyond)),
         HintRule::Obey { .. } if hint_bound(policy).is_none() => "obeys retry-after, without bound".into(),
         HintRule::Obey { cap, above, .. } => {

@@ -76,6 +76,8 @@ pub enum Hint {
     None,
     /// Wait this long; zero is at once.
     After(SimDuration),
+    /// There is one, but without a wait in it: the client waits as long as it would by itself.
+    Blank,
     /// Do not retry.
     Never,
     /// The client fails over the header itself instead of retrying.
@@ -87,7 +89,7 @@ impl Hint {
     pub const fn wait(self) -> Option<SimDuration> {
         match self {
             Hint::After(wait) => Some(wait),
-            Hint::None | Hint::Never | Hint::Fatal => None,
+            Hint::None | Hint::Blank | Hint::Never | Hint::Fatal => None,
         }
     }
 }

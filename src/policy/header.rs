@@ -70,6 +70,8 @@ pub enum Take {
     Next,
     /// No hint; no further header is looked at.
     Nothing,
+    /// A hint without a wait: the own backoff is used, but the answer counts as one that carries a hint.
+    OwnBackoff,
     /// Retry at once.
     AtOnce,
     /// Retry after a millisecond: what a timer does with a value that it cannot hold.
@@ -164,6 +166,7 @@ impl HintGrammar {
                 Take::Next => continue,
                 Take::Use => Hint::After(SimDuration::from_secs_f64(seconds)),
                 Take::Nothing => Hint::None,
+                Take::OwnBackoff => Hint::Blank,
                 Take::AtOnce => Hint::After(SimDuration::ZERO),
                 Take::Tick => Hint::After(OVERFLOWN_TIMER),
                 Take::Never => Hint::Never,
@@ -206,6 +209,15 @@ mod tests {
         assert_eq!(HintGrammar::plain().read(&headers), Hint::None);
         let unreadable = [(HintHeader::RetryAfter, Said::Whole(2.0)), (HintHeader::RetryAfterMs, Said::Unreadable)];
         assert_eq!(HintGrammar::plain().read(&unreadable), Hint::After(SimDuration::from_secs(2)));
+    }
+
+    #[test]
+    fn a_hint_without_a_wait_is_still_a_hint() {
+        // urllib3 2.8: `retry-after: 0` makes a 503 one that is repeated, with the pool's own wait.
+        let mut grammar = HintGrammar { rules: vec![HeaderRule::lenient(HintHeader::RetryAfter)] };
+        grammar.rules[0].zero = Take::OwnBackoff;
+        let hint = grammar.read(&[(HintHeader::RetryAfter, Said::Whole(0.0))]);
+        assert_eq!((hint, hint.wait()), (Hint::Blank, None));
     }
 
     #[test]

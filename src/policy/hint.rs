@@ -22,7 +22,10 @@ pub enum HintRule {
         jittered: bool,
     },
     /// The wait is the longer of hint and own backoff.
-    AtLeast,
+    AtLeast {
+        /// Whether the layer's jitter is applied to the longer of the two, not to the own backoff alone.
+        jittered: bool,
+    },
     /// The wait is the hint, but at least the own backoff and at most so much longer.
     Near {
         /// How much longer than the own backoff it may be.
@@ -59,7 +62,12 @@ pub enum HintedWait {
         jittered: bool,
     },
     /// Wait at least this long.
-    AtLeast(SimDuration),
+    AtLeast {
+        /// What the server asks for.
+        hint: SimDuration,
+        /// Whether the layer's jitter applies to the longer of hint and own backoff.
+        jittered: bool,
+    },
     /// Wait this long, but within the own backoff and so much more.
     Near {
         /// What the server asks for.
@@ -78,13 +86,13 @@ impl HintRule {
     /// What the rule makes of a hint.
     pub fn read(&self, hint: Hint) -> HintedWait {
         let wait = match (self, hint) {
-            (HintRule::Ignore, _) | (_, Hint::None) => return HintedWait::Own,
+            (HintRule::Ignore, _) | (_, Hint::None | Hint::Blank) => return HintedWait::Own,
             (_, Hint::Never | Hint::Fatal) => return HintedWait::GiveUp,
             (_, Hint::After(wait)) => wait,
         };
         match *self {
             HintRule::Ignore => HintedWait::Own,
-            HintRule::AtLeast => HintedWait::AtLeast(wait),
+            HintRule::AtLeast { jittered } => HintedWait::AtLeast { hint: wait, jittered },
             HintRule::Near { beyond } => HintedWait::Near { hint: wait, beyond },
             HintRule::Obey { cap, jittered, .. } if wait <= cap => HintedWait::Exactly { wait, jittered },
             HintRule::Obey { cap, above, jittered } => match above {
@@ -100,7 +108,7 @@ impl HintRule {
     pub fn longest(&self) -> Option<SimDuration> {
         match *self {
             HintRule::Ignore => Some(SimDuration::ZERO),
-            HintRule::AtLeast => None,
+            HintRule::AtLeast { .. } => None,
             HintRule::Near { beyond } => Some(beyond),
             HintRule::Obey { cap, .. } => (cap < SimDuration::MAX).then_some(cap),
         }
@@ -128,6 +136,6 @@ mod tests {
     #[test]
     fn a_layer_that_ignores_hints_does_not_trip_over_one() {
         assert_eq!(HintRule::Ignore.read(Hint::Fatal), HintedWait::Own);
-        assert_eq!(HintRule::AtLeast.read(Hint::Fatal), HintedWait::GiveUp);
+        assert_eq!(HintRule::AtLeast { jittered: false }.read(Hint::Fatal), HintedWait::GiveUp);
     }
 }

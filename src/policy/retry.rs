@@ -4,7 +4,7 @@
 
 use super::answer::{Answer, Hint};
 use super::backoff::{Backoff, Draws, Jitter, LazyDraws};
-use super::classify::Classification;
+use super::classify::{Classification, StatusSet};
 use super::hint::{HintRule, HintedWait};
 use super::retry_budget::RetryBudget;
 use crate::units::{SimDuration, SimTime};
@@ -16,7 +16,7 @@ pub struct RetryPolicy {
     pub retry_on: Classification,
     /// The limit on attempts, the first try included; `None` for no limit.
     pub max_attempts: Option<u32>,
-    /// Limits on attempts after particular failures: so many of them are repeated, at most two such limits.
+    /// Limits on attempts after particular failures: so many of them are repeated, at most three such limits.
     pub retries_by_kind: Vec<(Classification, u32)>,
     /// The limit on the time since the layer was entered; `None` for no limit.
     pub deadline: Option<Deadline>,
@@ -34,6 +34,8 @@ pub struct RetryPolicy {
     pub wait_cap: Option<SimDuration>,
     /// What a server hint does to it.
     pub hint: HintRule,
+    /// The statuses whose hints are looked at.
+    pub hint_on: StatusSet,
     /// Whether a hint that is taken puts the backoff back to its first step.
     pub hint_resets_backoff: bool,
     /// The limit on retries as a whole.
@@ -48,13 +50,13 @@ pub struct RetryPolicy {
     pub hands_back: HandsBack,
 }
 
-/// What the caller of a library gets when it does not retry: an exception, or the failed response itself.
+/// Which failed responses the caller of a library gets as they are; for all others it gets an exception.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HandsBack {
-    /// Whether an HTTP error that is not retried is returned as a response.
-    pub unretried: bool,
-    /// Whether the last HTTP error is, when retries are used up.
-    pub exhausted: bool,
+    /// Of the HTTP errors that are not retried.
+    pub unretried: StatusSet,
+    /// Of the last HTTP errors, when retries are used up.
+    pub exhausted: StatusSet,
 }
 
 /// A limit on the total time that a layer may spend, and when it is looked at.
@@ -91,7 +93,7 @@ pub struct LayerState {
     /// The step of the backoff: retries so far, since a hint last reset it.
     pub step: u32,
     /// Retries so far of the failures that have a limit of their own.
-    pub by_kind: [u16; 2],
+    pub by_kind: [u16; 3],
     /// What the last retry cost of the budget, plus 1; 0 where there was none.
     pub paid: u16,
     /// The first number that the last wait drew, in 65,536ths.
@@ -101,7 +103,7 @@ pub struct LayerState {
 impl LayerState {
     /// The state of a layer that is entered at `now`.
     pub const fn entered(now: SimTime) -> LayerState {
-        LayerState { since: now, previous: SimDuration::ZERO, attempts: 1, step: 0, by_kind: [0; 2], paid: 0, drawn: 0 }
+        LayerState { since: now, previous: SimDuration::ZERO, attempts: 1, step: 0, by_kind: [0; 3], paid: 0, drawn: 0 }
     }
 }
 
@@ -151,12 +153,13 @@ impl RetryPolicy {
         longest_wait: None,
         wait_cap: None,
         hint: HintRule::Ignore,
+        hint_on: StatusSet::ERRORS,
         hint_resets_backoff: false,
         budget: None,
         timeout: None,
         timeout_shrinks: false,
         holds_worker: true,
-        hands_back: HandsBack { unretried: false, exhausted: false },
+        hands_back: HandsBack { unretried: StatusSet::EMPTY, exhausted: StatusSet::EMPTY },
     };
 
     /// What to do at `now` after the attempt that ended with `answer`. A retry is entered into `state`. `pay` asks
@@ -204,7 +207,7 @@ impl RetryPolicy {
                 None => return Decision::GiveUp(GiveUp::Suppressed),
             }
         }
-        let resets = self.hint_resets_backoff && answer.hint.wait().is_some();
+        let resets = self.hint_resets_backoff && self.hint_in(answer).wait().is_some();
         state.attempts = state.attempts.saturating_add(1);
         state.step = if resets { 0 } else { state.step.saturating_add(1) };
         state.previous = wait;
@@ -229,21 +232,30 @@ impl RetryPolicy {
     /// The wait before the next attempt; `None` where the hint forbids one.
     fn next_wait(&self, state: &LayerState, answer: &Answer, draws: &mut impl Draws) -> Option<SimDuration> {
         let clamp = |wait: SimDuration| self.wait_cap.map_or(wait, |cap| wait.min(cap));
-        let hinted = self.hint.read(answer.hint);
+        let hinted = self.hint.read(self.hint_in(answer));
         if let HintedWait::Exactly { wait, jittered } = hinted {
             let wait = clamp(wait);
             return Some(if jittered { self.jitter.apply(wait, draws) } else { wait });
         }
         let backoff = self.backoff_after(answer);
-        let planned = clamp(backoff.wait(state.step.saturating_add(1), state.previous, draws));
+        let own = clamp(backoff.wait(state.step.saturating_add(1), state.previous, draws));
+        let planned = match hinted {
+            HintedWait::AtLeast { hint, jittered: true } => own.max(clamp(hint)),
+            _ => own,
+        };
         let jittered = self.jitter.apply(planned, draws);
         let own = self.longest_wait.map_or(jittered, |longest| jittered.min(longest));
         match hinted {
-            HintedWait::Own => Some(own),
-            HintedWait::AtLeast(hint) => Some(own.max(clamp(hint))),
+            HintedWait::Own | HintedWait::AtLeast { jittered: true, .. } => Some(own),
+            HintedWait::AtLeast { hint, jittered: false } => Some(own.max(clamp(hint))),
             HintedWait::Near { hint, beyond } => Some(hint.min(own + beyond).max(own)),
             HintedWait::Exactly { .. } | HintedWait::GiveUp => None,
         }
+    }
+
+    /// The hint of this answer, where the layer looks at it.
+    pub fn hint_in(&self, answer: &Answer) -> Hint {
+        if self.hint_on.contains(answer.status) { answer.hint } else { Hint::None }
     }
 
     /// The backoff that applies after this answer.
@@ -311,6 +323,41 @@ mod tests {
             panic!("a 429 is retried")
         };
         assert!(at.as_secs_f64() > 2.25 && at.as_secs_f64() <= 3.0);
+    }
+
+    #[test]
+    fn the_longer_of_hint_and_own_wait_is_jittered_where_the_policy_says_so() {
+        // axios-retry 4.5, exponential: a hint of 2 s waits 2 to 2.4 s (measured 2.001 to 2.373).
+        let policy = RetryPolicy {
+            jitter: Jitter::AddShare(0.2),
+            hint: HintRule::AtLeast { jittered: true },
+            backoff: Backoff::Fixed(SimDuration::from_millis(200)),
+            ..policy()
+        };
+        let answer = Answer::refused(503).with_hint(Some(SimDuration::from_secs(2)));
+        for (draw, wait) in [(0.0, 2.0), (1.0, 2.4)] {
+            let draws = || crate::policy::backoff::Always(draw);
+            let decision = policy.decide(&mut entered(), &answer, SimTime::ZERO, draws, |_| None);
+            let Decision::Retry { at } = decision else { panic!("a 503 is retried") };
+            assert_eq!(at.as_secs_f64(), wait);
+        }
+    }
+
+    #[test]
+    fn hints_count_only_with_statuses_that_are_looked_at() {
+        // ky 1.14 looks for a hint after a 503, not after a 500 (measured: 2 s, 0.3 s).
+        let policy = RetryPolicy {
+            hint: HintRule::OBEY,
+            hint_on: StatusSet::EMPTY.with(503),
+            backoff: Backoff::Fixed(SimDuration::from_millis(300)),
+            jitter: Jitter::None,
+            ..policy()
+        };
+        for (status, wait) in [(503, 2.0), (500, 0.3)] {
+            let answer = Answer::refused(status).with_hint(Some(SimDuration::from_secs(2)));
+            let decision = decide(&policy, &mut entered(), &answer, SimTime::ZERO);
+            assert_eq!(decision, Decision::Retry { at: SimTime::ZERO + SimDuration::from_secs_f64(wait) });
+        }
     }
 
     #[test]

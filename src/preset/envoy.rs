@@ -5,7 +5,7 @@
 //! The conditions are Envoy's: its `5xx` holds failed connections and timeouts too. As one text they are read as
 //! Envoy's, as a list or a table as general failures.
 
-use super::{Family, Source, Spoken, Version, Word, durations, form, needs, retries_to_attempts, table};
+use super::{Family, Source, Spoken, Version, Word, durations, form, retries_to_attempts, table};
 use crate::document::{Field, Node, Place, Value, near};
 use crate::policy::Kind;
 use crate::units::SimDuration;
@@ -45,7 +45,7 @@ pub(super) static FAMILY: Family = Family {
             word: "retriable_status_codes",
             stands_for: "retry_on",
             meaning: "statuses for the condition `retriable-status-codes`",
-            translate: |spoken| needs(spoken, "retry_on"),
+            translate: |spoken| spoken.needs("retry_on", |_| None),
         },
         Word {
             word: "per_try_timeout",
@@ -108,18 +108,14 @@ fn conditions(spoken: &Spoken<'_>) -> Option<Value> {
 }
 
 fn statuses(spoken: &Spoken<'_>) -> Option<Vec<Value>> {
-    let Some(field) = spoken.word("retriable_status_codes") else {
-        return needs(spoken, "retriable_status_codes");
-    };
+    let field = spoken.needs("retriable_status_codes", |field| Some(*field))?;
     let read = |item: &Field<'_>| Some(Value::Integer(i64::try_from(item.whole(400..=599)?).ok()?));
     let statuses: Vec<Option<Value>> = field.list("statuses", 200)?.iter().map(read).collect();
     statuses.into_iter().collect()
 }
 
 fn retries(spoken: &Spoken<'_>) -> Option<Value> {
-    if spoken.word("retry_on").is_none() {
-        return needs(spoken, "retry_on");
-    }
+    spoken.needs("retry_on", |_| Some(()))?;
     retries_to_attempts(spoken)
 }
 

@@ -14,9 +14,12 @@ mod anthropic_npm;
 mod anthropic_python;
 mod arq;
 mod async_retry;
+mod aws_smithy;
+mod axios_retry;
 mod backoff_python;
 mod backoff_rust;
 mod backon;
+mod botocore;
 mod bullmq;
 mod celery;
 mod client_go;
@@ -26,7 +29,12 @@ mod envoy;
 mod finagle;
 mod google_api_core;
 mod google_genai;
+mod got;
+mod grpc_js;
+mod http;
+mod httpx_retries;
 mod huey;
+mod ky;
 mod litellm;
 mod node_retry;
 mod openai_npm;
@@ -34,6 +42,7 @@ mod openai_python;
 mod opnieuw;
 mod p_retry;
 mod polly;
+mod requests;
 mod reqwest_retry;
 mod resilience4j;
 mod rq;
@@ -45,6 +54,8 @@ mod stamina;
 mod temporal;
 mod tenacity;
 mod tokio_retry;
+mod undici;
+mod urllib3;
 mod workqueue;
 
 use crate::document::{Fault, Faults, Field, Node, Place, Table, Value, near, parse, patch};
@@ -104,7 +115,7 @@ impl Source {
     }
 }
 
-/// A word of a library.
+/// A word of a library, with one general key that it decides or has a part in.
 #[derive(Debug)]
 pub struct Word {
     /// The word.
@@ -113,8 +124,24 @@ pub struct Word {
     pub stands_for: &'static str,
     /// What it means, in a few words; behind them, in parentheses, `default` and the value that saying nothing means.
     pub meaning: &'static str,
-    /// The value of the general key; `None` after a fault, and where the word leaves that key alone.
+    /// The value of the general key; `None` after a fault, and where the word leaves that key alone. The words that make
+    /// a key together share this: it is asked once, for the first of them that is said.
     translate: fn(&Spoken<'_>) -> Option<Value>,
+}
+
+/// A word and the first general key that it decides.
+const fn word(
+    word: &'static str,
+    stands_for: &'static str,
+    meaning: &'static str,
+    translate: fn(&Spoken<'_>) -> Option<Value>,
+) -> Word {
+    Word { word, stands_for, meaning, translate }
+}
+
+/// A further general key that a word above has a part in.
+const fn also(word: &'static str, stands_for: &'static str, translate: fn(&Spoken<'_>) -> Option<Value>) -> Word {
+    Word { word, stands_for, meaning: "", translate }
 }
 
 /// A word as the file uses it. Words that stand for the same general key are one statement: the first of them in the
@@ -123,6 +150,8 @@ pub struct Word {
 struct Spoken<'a> {
     /// Its value.
     field: Field<'a>,
+    /// The general key that is asked for.
+    key: &'static str,
     /// The element's table, for words whose meaning depends on another one.
     element: &'a Table,
     /// The version that is spoken to.
@@ -141,6 +170,16 @@ impl<'a> Spoken<'a> {
     /// Another word converted: `default` where it is not said, `None` where it is wrong.
     fn or<T>(&self, word: &str, default: T, convert: impl FnOnce(&Field<'a>) -> Option<T>) -> Option<T> {
         self.word(word).map_or(Some(default), |field| convert(&field))
+    }
+
+    /// A word converted; without it, the one that was said says nothing.
+    fn needs<T>(&self, word: &str, convert: impl FnOnce(&Field<'a>) -> Option<T>) -> Option<T> {
+        if let Some(field) = self.word(word) {
+            return convert(&field);
+        }
+        let fault = Fault::new(self.field.key, format!("says nothing without `{word}`"));
+        self.field.faults().add(fault.hint(format!("write `{word}` too")));
+        None
     }
 
     /// Sets a further general key.
@@ -169,7 +208,7 @@ impl Word {
 }
 
 /// Every family: clients, decorators and queues, measured ones before documented ones.
-pub const FAMILIES: [&Family; 33] = [
+pub const FAMILIES: [&Family; 43] = [
     &anthropic_python::FAMILY,
     &anthropic_npm::FAMILY,
     &openai_python::FAMILY,
@@ -177,6 +216,16 @@ pub const FAMILIES: [&Family; 33] = [
     &litellm::FAMILY,
     &google_api_core::FAMILY,
     &google_genai::FAMILY,
+    &botocore::FAMILY,
+    &aws_smithy::FAMILY,
+    &grpc_js::FAMILY,
+    &urllib3::FAMILY,
+    &requests::FAMILY,
+    &httpx_retries::FAMILY,
+    &undici::FAMILY,
+    &got::FAMILY,
+    &ky::FAMILY,
+    &axios_retry::FAMILY,
     &reqwest_retry::FAMILY,
     &envoy::FAMILY,
     &finagle::FAMILY,
@@ -223,6 +272,13 @@ pub struct NotAPreset {
     pub hint: String,
 }
 
+impl Family {
+    /// Whether the word stands in more than one row.
+    fn decides_several(&self, word: &str) -> bool {
+        self.words.iter().filter(|known| known.word == word).count() > 1
+    }
+}
+
 impl Preset {
     /// The preset of this name: a family's word, alone or with `-` and a version.
     pub fn find(name: &str) -> Result<Preset, NotAPreset> {
@@ -256,7 +312,7 @@ impl Preset {
 
     /// Turns the library's words in an element's table into general keys, in place, and adds what the library does by
     /// default. Translated values keep the source of the word; defaults are marked as the preset's and stand at
-    /// `place`.
+    /// `place`. A general key beside the one word for it is a fault; a word of several rows gives way to it.
     pub fn expand(&self, element: &mut Table, place: Place, faults: &Faults) {
         let said = element.clone();
         for word in self.family.words {
@@ -271,7 +327,8 @@ impl Preset {
             read.push(word.word);
             let before = heard.len();
             let field = Field::new(entry.key, &entry.node, heard);
-            let spoken = Spoken { field, element: &said, version: self.version, also: RefCell::default() };
+            let (key, also) = (word.stands_for, RefCell::default());
+            let spoken = Spoken { field, key, element: &said, version: self.version, also };
             let main = (word.translate)(&spoken).map(|value| (word.stands_for, value));
             let also = spoken.also.into_inner();
             if main.is_none() && also.is_empty() && heard.len() == before {
@@ -280,8 +337,10 @@ impl Preset {
             settled.push(word.stands_for);
             for (key, value) in main.into_iter().chain(also) {
                 if general.contains(key) {
-                    let message = format!("says `{key}` in the words of `{}` too", self.family.word);
-                    faults.add(Fault::new(entry.key, message).hint("keep one of them"));
+                    if !self.family.decides_several(word.word) {
+                        let message = format!("says `{key}` in the words of `{}` too", self.family.word);
+                        faults.add(Fault::new(entry.key, message).hint("keep one of them"));
+                    }
                     continue;
                 }
                 let mut node = Node::written(value, entry.node.place);
@@ -404,11 +463,9 @@ fn milliseconds(field: &Field<'_>) -> Option<SimDuration> {
     }
 }
 
-/// The word says nothing where another one is missing.
-fn needs<T>(spoken: &Spoken<'_>, other: &str) -> Option<T> {
-    let field = &spoken.field;
-    field.faults().add(Fault::new(field.key, format!("says nothing without `{other}`")).hint("write it too"));
-    None
+/// A rule that obeys hints up to a cap, with what happens above it.
+fn obey(cap: SimDuration, above: &str) -> Value {
+    form("obey", table([("cap", duration(cap)), ("above", text(above))]))
 }
 
 #[cfg(test)]

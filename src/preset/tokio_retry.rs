@@ -2,7 +2,7 @@
 //! wait: `from_millis(1000)` waits one second, then a thousand, then a million. A strategy ends only where `take` ends
 //! it.
 
-use super::{Family, Source, Spoken, Version, Word, duration, exponential, form, needs, table, text};
+use super::{Family, Source, Spoken, Version, Word, duration, exponential, form, table, text};
 use crate::document::{Field, Reader, Value};
 use crate::units::SimDuration;
 
@@ -45,9 +45,7 @@ pub(super) static FAMILY: Family = Family {
 };
 
 fn take(spoken: &Spoken<'_>) -> Option<Value> {
-    if spoken.word("strategy").is_none() {
-        return needs(spoken, "strategy");
-    }
+    spoken.needs("strategy", |_| Some(()))?;
     super::retries_to_attempts(spoken)
 }
 

@@ -9,6 +9,8 @@ pub mod header;
 mod path;
 mod result;
 pub mod script;
+mod sequence;
 
 pub use result::{Attempts, Probe, Shown, Span, probe};
 pub use script::{Script, ScriptFault};
+pub use sequence::{Called, sequence};

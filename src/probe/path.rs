@@ -50,21 +50,30 @@ impl Path {
     }
 }
 
-/// The world of a probe: random numbers of one source, budgets that are full, guards that let pass.
-struct World<F> {
+/// The retry budgets of a client, by element.
+#[derive(Clone, Debug)]
+pub(super) struct Budgets(Vec<Option<BudgetState>>);
+
+impl Budgets {
+    /// All of them full.
+    pub(super) fn full(client: &Client) -> Budgets {
+        Budgets(vec![None; client.elements().len()])
+    }
+
+    fn of(&mut self, element: usize, budget: &RetryBudget) -> &mut BudgetState {
+        self.0[element].get_or_insert_with(|| budget.full())
+    }
+}
+
+/// The world of a probe: random numbers of one source, budgets, guards that let pass.
+struct World<'b, F> {
     draws: F,
-    budgets: Vec<Option<BudgetState>>,
+    budgets: &'b mut Budgets,
     retried: Option<usize>,
     gave_up: Option<(usize, GiveUp)>,
 }
 
-impl<F> World<F> {
-    fn budget(&mut self, element: usize, budget: &RetryBudget) -> &mut BudgetState {
-        self.budgets[element].get_or_insert_with(|| budget.full())
-    }
-}
-
-impl<D: Draws, F: Fn(usize, u32, u64) -> D> Host for (&mut World<F>, u64) {
+impl<D: Draws, F: Fn(usize, u32, u64) -> D> Host for (&mut World<'_, F>, u64) {
     type Source = D;
 
     fn draws(&self, element: usize, attempt: u32) -> D {
@@ -85,15 +94,15 @@ impl<D: Draws, F: Fn(usize, u32, u64) -> D> Host for (&mut World<F>, u64) {
         wanted: bool,
         now: SimTime,
     ) -> Option<u32> {
-        budget.failed(self.0.budget(element, budget), answer, wanted, now)
+        budget.failed(self.0.budgets.of(element, budget), answer, wanted, now)
     }
 
     fn repay(&mut self, element: usize, budget: &RetryBudget, last_cost: Option<u32>) {
-        budget.succeeded(self.0.budget(element, budget), last_cost);
+        budget.succeeded(self.0.budgets.of(element, budget), last_cost);
     }
 
     fn call_passes(&mut self, element: usize, budget: &RetryBudget, passage: Passage, now: SimTime) {
-        budget.passes(self.0.budget(element, budget), passage, now);
+        budget.passes(self.0.budgets.of(element, budget), passage, now);
     }
 
     fn note(&mut self, note: Note) {
@@ -115,9 +124,19 @@ pub(super) fn walk<D: Draws>(
     draws: impl Fn(usize, u32, u64) -> D,
     most: usize,
 ) -> Path {
-    let elements = client.elements().len();
-    let mut states = vec![LayerState::entered(SimTime::ZERO); elements];
-    let mut world = World { draws, budgets: vec![None; elements], retried: None, gave_up: None };
+    walk_with(client, script, draws, most, &mut Budgets::full(client))
+}
+
+/// The same with budgets that calls before it may have spent.
+pub(super) fn walk_with<D: Draws>(
+    client: &Client,
+    script: &Script,
+    draws: impl Fn(usize, u32, u64) -> D,
+    most: usize,
+    budgets: &mut Budgets,
+) -> Path {
+    let mut states = vec![LayerState::entered(SimTime::ZERO); client.elements().len()];
+    let mut world = World { draws, budgets, retried: None, gave_up: None };
     let mut path = Path { attempts: Vec::new(), last: Answer::DELIVERED, end: End::Answered, gave_up: None };
     let (mut cursor, mut input, mut now) = (Cursor::default(), Input::Begin, SimTime::ZERO);
     loop {

@@ -4,6 +4,7 @@ use super::path::{End, MOST_ATTEMPTS, Path, walk};
 use super::script::Script;
 use crate::policy::answer::Outcome;
 use crate::policy::backoff::Always;
+use crate::policy::classify::StatusSet;
 use crate::policy::retry::GiveUp;
 use crate::policy::stack::{Client, Element, Role};
 use crate::random::{Key, Seed};
@@ -188,7 +189,7 @@ fn shown(client: &Client, script: &Script, path: &Path) -> Vec<Shown> {
 }
 
 /// What the caller gets.
-fn outcome(client: &Client, path: &Path) -> String {
+pub(super) fn outcome(client: &Client, path: &Path) -> String {
     match path.end {
         End::Hangs => return "hangs".to_owned(),
         End::Endless => return "never stops".to_owned(),
@@ -204,12 +205,12 @@ fn outcome(client: &Client, path: &Path) -> String {
     };
     let returned = path.gave_up.is_some_and(|(element, why)| {
         let hands_back = client.elements()[element].role.policy().map(|policy| policy.hands_back).unwrap_or_default();
-        let response = match why {
+        let responses = match why {
             GiveUp::NotRetried => hands_back.unretried,
             GiveUp::Exhausted | GiveUp::Deadline | GiveUp::HintTooLong | GiveUp::Suppressed => hands_back.exhausted,
-            GiveUp::HintBroken => false,
+            GiveUp::HintBroken => StatusSet::EMPTY,
         };
-        response && answer.outcome == Outcome::Refused
+        answer.outcome == Outcome::Refused && responses.contains(answer.status)
     });
     if returned { format!("returned {what}") } else { format!("raised {what}") }
 }

@@ -11,7 +11,7 @@ use crate::explain::words::{duration, percent, range};
 use crate::explain::{LayerExplanation, Repetition};
 use crate::policy::header::{HeaderRule, HintHeader, Take};
 use crate::policy::hint::AboveCap;
-use crate::policy::{Backoff, Classification, Client, HintRule, Jitter, Kind, RetryBudget, RetryPolicy};
+use crate::policy::{Backoff, Classification, Client, HintRule, Jitter, Kind, RetryBudget, RetryPolicy, StatusSet};
 use crate::preset::{FAMILIES, Family, Preset, Source, Version, Word};
 use crate::scenario::preset_client;
 use crate::units::SimDuration;
@@ -139,13 +139,13 @@ fn facts(preset: Preset) -> Vec<String> {
     }
     if policy.max_attempts != Some(1) || policy.backoff != Backoff::None {
         facts.push(waits(policy, repetition));
-        facts.push(hints(policy));
+        facts.push(hints(policy) + &looked_at(policy));
     }
     facts.extend(readings(&client, policy));
     facts.extend(repetition.deadline_words.clone());
     facts.extend(policy.timeout.map(|timeout| format!("gives each attempt {}", duration(timeout))));
     facts.extend(policy.budget.as_ref().map(budget));
-    if policy.hands_back.exhausted {
+    if policy.hands_back.exhausted != StatusSet::EMPTY {
         facts.push("hands the last response back instead of raising an error".into());
     }
     if let Some((place, resume)) = repetition.requeue_words() {
@@ -196,11 +196,20 @@ fn waits(policy: &RetryPolicy, repetition: &Repetition) -> String {
     text
 }
 
+/// Where it looks for hints.
+fn looked_at(policy: &RetryPolicy) -> String {
+    if policy.hint == HintRule::Ignore || policy.hint_on == StatusSet::ERRORS {
+        return String::new();
+    }
+    let statuses = Classification { statuses: policy.hint_on, ..Classification::default() };
+    format!(", in answers of {} only", retry_words(&statuses).join(", "))
+}
+
 /// What it makes of a hint.
 fn hints(policy: &RetryPolicy) -> String {
     match policy.hint {
         HintRule::Ignore => "ignores retry-after".into(),
-        HintRule::AtLeast => "waits retry-after at least".into(),
+        HintRule::AtLeast { .. } => "waits retry-after at least".into(),
         HintRule::Near { beyond } => format!("waits retry-after, at most {} beyond its own wait", duration(beyond)),
         HintRule::Obey { cap: SimDuration::MAX, .. } => "obeys retry-after, however long it is".into(),
         HintRule::Obey { cap, above, .. } => {
@@ -256,10 +265,11 @@ fn either(kinds: &[&str]) -> String {
 }
 
 /// What a kind of text in a header does.
-const TAKES: [(Take, &str); 7] = [
+const TAKES: [(Take, &str); 8] = [
     (Take::Use, "is taken as it is"),
     (Take::Next, "is passed over for the next header"),
     (Take::Nothing, "is no hint"),
+    (Take::OwnBackoff, "is a hint without a wait"),
     (Take::AtOnce, "is a retry at once"),
     (Take::Tick, "is a retry after 1 ms"),
     (Take::Never, "ends the retries"),

@@ -6,6 +6,7 @@
 
 use super::layer::Layer;
 use crate::policy::classify::MAX_STATUS;
+use crate::policy::header::{HeaderRule, HintGrammar, Take};
 use crate::policy::hint::HintedWait;
 use crate::policy::retry::DeadlineCheck;
 use crate::policy::{Answer, Backoff, Client, Code, Hint, Outcome, OutcomeSet, RetryPolicy};
@@ -17,7 +18,8 @@ pub(super) fn spins(layer: &Layer) -> bool {
     if policy.max_attempts.is_some() && !policy.stops_at_both {
         return false;
     }
-    answers(policy).into_iter().any(|answer| spins_on(policy, &answer))
+    let blank = layer.grammar.as_ref().is_some_and(reads_blanks);
+    answers(policy, blank).into_iter().any(|answer| spins_on(policy, &answer))
 }
 
 fn spins_on(policy: &RetryPolicy, answer: &Answer) -> bool {
@@ -26,16 +28,26 @@ fn spins_on(policy: &RetryPolicy, answer: &Answer) -> bool {
         .budget
         .as_ref()
         .is_some_and(|budget| budget.failed(&mut budget.full(), answer, true, SimTime::ZERO) != Some(0));
-    let own = match policy.hint.read(answer.hint) {
+    let own = match policy.hint.read(policy.hint_in(answer)) {
         HintedWait::Own => true,
-        HintedWait::Exactly { .. } | HintedWait::AtLeast(_) | HintedWait::Near { .. } | HintedWait::GiveUp => false,
+        HintedWait::Exactly { .. } | HintedWait::AtLeast { .. } | HintedWait::Near { .. } | HintedWait::GiveUp => false,
     };
     policy.retry_on.repeats(answer) && !limited && !paid && own && late_wait(policy, answer).is_zero()
 }
 
+/// Whether a header can be a hint without a wait in it.
+fn reads_blanks(grammar: &HintGrammar) -> bool {
+    let takes = |rule: &HeaderRule| {
+        let numbers = [rule.zero, rule.negative, rule.fraction, rule.exponent, rule.not_a_number, rule.infinite];
+        numbers.into_iter().chain([rule.date, rule.past, rule.unreadable]).any(|take| take == Take::OwnBackoff)
+    };
+    grammar.rules.iter().any(takes)
+}
+
 /// Every failure that the layer tells apart: each status with a hint and without, each failure without a status, and
-/// each of these with each code that it names. Where the server's word counts, it says to go on.
-fn answers(policy: &RetryPolicy) -> Vec<Answer> {
+/// each of these with each code that it names. Where the server's word counts, it says to go on. `blank` hints are
+/// those without a wait in them.
+fn answers(policy: &RetryPolicy, blank: bool) -> Vec<Answer> {
     let should_retry = policy.retry_on.obeys_should_retry.then_some(true);
     let mut codes = vec![Code::NONE];
     codes.extend(classifications(policy).flat_map(|kind| kind.codes.iter().chain(&kind.never)));
@@ -44,7 +56,7 @@ fn answers(policy: &RetryPolicy) -> Vec<Answer> {
     let statuses = (400..=MAX_STATUS).flat_map(|status| {
         let hints = [Hint::None, Hint::After(SimDuration::MAX)];
         let codes = &codes;
-        hints.into_iter().flat_map(move |hint| {
+        hints.into_iter().chain(blank.then_some(Hint::Blank)).flat_map(move |hint| {
             codes.iter().map(move |&code| Answer { should_retry, hint, code, ..Answer::refused(status) })
         })
     });

@@ -32,14 +32,17 @@ pub(super) fn failures(field: &Field<'_>) -> Option<Failures> {
     })
 }
 
-/// What is repeated: `"any"`, a list of failures, or a table of them with codes.
+/// What is repeated: `"any"`, `"none"`, a list of failures, or a table of them with codes.
 pub(super) fn classification(field: &Field<'_>) -> Option<Classification> {
     if field.node.as_table().is_some() {
         return table(field);
     }
     match field.node.as_str() {
         Some("any") => Some(Classification::ANY),
-        Some(_) => field.must(r#"be "any" or a list of failures"#, r#"write "any" or a list such as [429, "5xx"]"#),
+        Some("none") => Some(Classification::default()),
+        Some(_) => {
+            field.must(r#"be "any", "none" or a list of failures"#, r#"write "any" or a list such as [429, "5xx"]"#)
+        }
         None => failures(field).map(|named| Classification {
             statuses: named.statuses,
             outcomes: named.outcomes,
@@ -113,15 +116,26 @@ fn table(field: &Field<'_>) -> Option<Classification> {
 
 /// A list of statuses that count only with a hint: nothing else carries one, and no status counts in both ways.
 fn only_statuses(field: &Field<'_>, always: Option<Failures>) -> Option<StatusSet> {
-    let Failures { statuses, outcomes } = failures(field)?;
-    if !outcomes.is_empty() {
-        return field.wrong("names failures that carry no hint", "list statuses here, such as [413, 429, 503]");
-    }
+    let statuses = statuses(field)?;
     let always = always.unwrap_or_default().statuses;
     if let Some(both) = statuses.iter().find(|status| always.contains(*status)) {
         return field.wrong(format!("{both} is among `failures`, with a hint or without"), "keep it in one of them");
     }
     Some(statuses)
+}
+
+/// A list of statuses, which may be empty.
+pub(super) fn any_statuses(field: &Field<'_>) -> Option<StatusSet> {
+    if field.is_empty_list() { Some(StatusSet::EMPTY) } else { statuses(field) }
+}
+
+/// A list of statuses.
+fn statuses(field: &Field<'_>) -> Option<StatusSet> {
+    let Failures { statuses, outcomes } = failures(field)?;
+    if outcomes.is_empty() {
+        return Some(statuses);
+    }
+    field.wrong("names failures that have no status", "list statuses here, such as [413, 429, 503]")
 }
 
 fn codes<'a>(field: &Field<'a>) -> Option<Vec<&'a str>> {
@@ -288,7 +302,7 @@ mod tests {
             ("{ any = true, failures = [429] }", "says `failures` beside `any`"),
             ("{ any = true, codes = [\"x\"] }", "says `codes` beside `any`"),
             ("{ failures = [429], with_hint = [429] }", "429 is among `failures`, with a hint or without"),
-            ("{ with_hint = [\"timeout\"] }", "names failures that carry no hint"),
+            ("{ with_hint = [\"timeout\"] }", "names failures that have no status"),
             ("{ codes = [\"x\"], never = [\"x\"] }", "\"x\" is among `codes` too"),
             ("{ codes = [\"\"] }", "must be the code of an error, found \"\""),
             ("{ codes = [\" x\"] }", "must be the code of an error, found \" x\""),

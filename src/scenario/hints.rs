@@ -10,13 +10,15 @@ use crate::units::SimDuration;
 /// A rule for server hints: a word or a table of one form.
 pub(super) fn rule(field: &Field<'_>) -> Option<HintRule> {
     if field.node.as_table().is_none() {
-        return field.word(&[("ignore", HintRule::Ignore), ("obey", HintRule::OBEY), ("at_least", HintRule::AtLeast)]);
+        let at_least = HintRule::AtLeast { jittered: false };
+        return field.word(&[("ignore", HintRule::Ignore), ("obey", HintRule::OBEY), ("at_least", at_least)]);
     }
     let reader = field.table("one rule")?;
-    let chosen = reader.only(&["obey", "near"]);
+    let chosen = reader.only(&["obey", "at_least", "near"]);
     reader.finish();
     match chosen? {
         ("near", field) => near(&field),
+        ("at_least", field) => at_least(&field),
         (_, field) => obey(&field),
     }
 }
@@ -36,6 +38,13 @@ fn obey(field: &Field<'_>) -> Option<HintRule> {
     Some(HintRule::Obey { cap: cap?, above: above?, jittered: jittered? })
 }
 
+fn at_least(field: &Field<'_>) -> Option<HintRule> {
+    let reader = field.table("jittered")?;
+    let jittered = reader.or("jittered", false, Field::truth);
+    reader.finish();
+    Some(HintRule::AtLeast { jittered: jittered? })
+}
+
 fn near(field: &Field<'_>) -> Option<HintRule> {
     let reader = field.table("beyond")?;
     let beyond = reader.need("beyond", r#"write how much longer than the own backoff a hint may be, such as "5s""#);
@@ -45,10 +54,11 @@ fn near(field: &Field<'_>) -> Option<HintRule> {
 }
 
 /// What a client may do with a text.
-const TAKES: [(&str, Take); 7] = [
+const TAKES: [(&str, Take); 8] = [
     ("use", Take::Use),
     ("next", Take::Next),
     ("nothing", Take::Nothing),
+    ("own_backoff", Take::OwnBackoff),
     ("at_once", Take::AtOnce),
     ("tick", Take::Tick),
     ("never", Take::Never),
@@ -128,7 +138,8 @@ mod tests {
         for (value, expected) in [
             ("\"ignore\"", HintRule::Ignore),
             ("\"obey\"", HintRule::OBEY),
-            ("\"at_least\"", HintRule::AtLeast),
+            ("\"at_least\"", HintRule::AtLeast { jittered: false }),
+            ("{ at_least = { jittered = true } }", HintRule::AtLeast { jittered: true }),
             ("{ obey = { cap = \"60s\", above = \"give_up\", jittered = true } }", obey(60, AboveCap::GiveUp, true)),
             ("{ obey = { cap = \"2147483s\", above = \"at_once\" } }", obey(2_147_483, AboveCap::AtOnce, false)),
             ("{ near = { beyond = \"5s\" } }", HintRule::Near { beyond: SimDuration::from_secs(5) }),

@@ -3,13 +3,13 @@
 
 use super::budget::budget;
 use super::context::Read;
-use super::failures::{by_kind, classification};
+use super::failures::{any_statuses, by_kind, classification};
 use super::{hints, waits};
 use crate::document::{Fault, Field, Place, Reader, Table, Value};
 use crate::policy::header::HintGrammar;
 use crate::policy::retry::{Deadline, DeadlineCheck, HandsBack};
 use crate::policy::stack::{Place as QueuePlace, Resume};
-use crate::policy::{Backoff, Classification, HintRule, Jitter, RetryPolicy};
+use crate::policy::{Backoff, Classification, HintRule, Jitter, RetryPolicy, StatusSet};
 use crate::preset::Preset;
 use crate::units::SimDuration;
 
@@ -20,13 +20,13 @@ const MOST_ATTEMPTS: u64 = 1_000_000;
 const MOST_BACKOFFS: usize = 8;
 
 /// The most kinds of failure with a limit of their own: a layer counts so many.
-const MOST_LIMITED: usize = 2;
+const MOST_LIMITED: usize = 3;
 
 /// The highest limit of one kind of failure: a layer counts it in 16 bits.
 const MOST_OF_A_KIND: u64 = 65_535;
 
 /// The general keys of a retry layer and of every element.
-pub(super) const GENERAL: [&str; 26] = [
+pub(super) const GENERAL: [&str; 27] = [
     "name",
     "off",
     "kind",
@@ -45,6 +45,7 @@ pub(super) const GENERAL: [&str; 26] = [
     "longest_wait",
     "wait_cap",
     "hint",
+    "hint_on",
     "hint_resets_backoff",
     "hint_headers",
     "timeout",
@@ -123,6 +124,7 @@ pub(super) fn retry(reader: &Reader<'_>, spared: &[&str], preset: Option<Preset>
             longest_wait: waits.longest,
             wait_cap: waits.cap,
             hint: hints.rule,
+            hint_on: hints.on,
             hint_resets_backoff: hints.reset_backoff,
             budget: budget?,
             timeout: timeouts.longest,
@@ -266,15 +268,17 @@ fn waits(reader: &Reader<'_>) -> Option<Waits> {
 /// What a layer makes of hints.
 struct Hints {
     rule: HintRule,
+    on: StatusSet,
     reset_backoff: bool,
     grammar: Option<HintGrammar>,
 }
 
 fn hints(reader: &Reader<'_>) -> Option<Hints> {
     let rule = reader.or("hint", HintRule::Ignore, hints::rule);
+    let on = reader.or("hint_on", StatusSet::ERRORS, any_statuses);
     let reset_backoff = reader.or("hint_resets_backoff", false, Field::truth);
     let grammar = reader.maybe("hint_headers", hints::headers);
-    let (rule, reset_backoff, grammar) = (rule?, reset_backoff?, grammar?);
+    let (rule, on, reset_backoff, grammar) = (rule?, on?, reset_backoff?, grammar?);
     if reset_backoff
         && rule == HintRule::Ignore
         && let Some(field) = reader.get("hint_resets_backoff")
@@ -282,7 +286,7 @@ fn hints(reader: &Reader<'_>) -> Option<Hints> {
         reader.faults().add(Fault::new(field.key, "says nothing while hints are ignored").hint("write a `hint` too"));
         return None;
     }
-    Some(Hints { rule, reset_backoff, grammar })
+    Some(Hints { rule, on, reset_backoff, grammar })
 }
 
 /// A limit in time; `"none"` switches off the one of a preset.
@@ -312,10 +316,17 @@ fn timeouts(reader: &Reader<'_>) -> Option<Timeouts> {
 }
 
 fn hands_back(field: &Field<'_>) -> Option<HandsBack> {
-    let words = [("error", false), ("response", true)];
     let reader = field.table("unretried and exhausted")?;
-    let unretried = reader.or("unretried", false, |field| field.word(&words));
-    let exhausted = reader.or("exhausted", false, |field| field.word(&words));
+    let unretried = reader.or("unretried", StatusSet::EMPTY, responses);
+    let exhausted = reader.or("exhausted", StatusSet::EMPTY, responses);
     reader.finish();
     Some(HandsBack { unretried: unretried?, exhausted: exhausted? })
+}
+
+/// The statuses whose responses are handed back: none, all, or those of a list.
+fn responses(field: &Field<'_>) -> Option<StatusSet> {
+    if field.node.as_array().is_some() {
+        return any_statuses(field);
+    }
+    field.word(&[("error", StatusSet::EMPTY), ("response", StatusSet::ERRORS)])
 }

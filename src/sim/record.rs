@@ -113,7 +113,7 @@ pub(super) struct PackedAnswer {
     code: Code,
     status: u16,
     outcome: u8,
-    /// What kind of hint in the lower two bits, the word on retrying in the next two.
+    /// What kind of hint in the lower three bits, the word on retrying in the next two.
     said: u8,
 }
 
@@ -124,6 +124,7 @@ impl PackedAnswer {
             Hint::After(wait) => (1, wait),
             Hint::Never => (2, SimDuration::ZERO),
             Hint::Fatal => (3, SimDuration::ZERO),
+            Hint::Blank => (4, SimDuration::ZERO),
         };
         let word = match answer.should_retry {
             None => 0,
@@ -131,17 +132,18 @@ impl PackedAnswer {
             Some(true) => 2,
         };
         let (status, outcome) = (answer.status, answer.outcome as u8);
-        PackedAnswer { hint, code: answer.code, status, outcome, said: kind | word << 2 }
+        PackedAnswer { hint, code: answer.code, status, outcome, said: kind | word << 3 }
     }
 
     pub(super) fn unpack(self) -> Answer {
-        let hint = match self.said & 3 {
+        let hint = match self.said & 7 {
             0 => Hint::None,
             1 => Hint::After(self.hint),
             2 => Hint::Never,
+            4 => Hint::Blank,
             _ => Hint::Fatal,
         };
-        let should_retry = match self.said >> 2 {
+        let should_retry = match self.said >> 3 {
             0 => None,
             word => Some(word == 2),
         };
@@ -235,6 +237,7 @@ mod tests {
             Answer::SHORT_CIRCUITED,
             Answer::refused(429).with_hint(Some(SimDuration::ZERO)),
             Answer { hint: Hint::Fatal, ..Answer::refused(429) },
+            Answer { should_retry: Some(false), hint: Hint::Blank, ..Answer::refused(503) },
             Answer { should_retry: Some(false), code: Code::named("spend"), ..Answer::refused(500) },
             Answer { should_retry: Some(true), hint: Hint::Never, ..Answer::refused(400) },
         ];

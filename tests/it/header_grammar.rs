@@ -61,7 +61,7 @@ fn does(client: &Client, headers: &[(HintHeader, &str)]) -> String {
         HintedWait::Exactly { wait, .. } => format!("{}", wait.as_secs_f64()),
         HintedWait::GiveUp if hint == Hint::Fatal => "X".to_owned(),
         HintedWait::GiveUp => "N".to_owned(),
-        HintedWait::AtLeast(_) | HintedWait::Near { .. } => unreachable!("no client here has such a rule"),
+        HintedWait::AtLeast { .. } | HintedWait::Near { .. } => unreachable!("no client here has such a rule"),
     }
 }
 

@@ -70,7 +70,7 @@ const EVERY_KEY: &str = r#"
     jitter = { add_share = "50%" },
     backoff_by_kind = [{ on = [503], backoff = { fixed = "5s" } }],
     longest_wait = "25s", wait_cap = "20s",
-    hint = { near = { beyond = "5s" } }, hint_resets_backoff = true,
+    hint = { near = { beyond = "5s" } }, hint_on = [429, 503], hint_resets_backoff = true,
     hint_headers = [{ header = "x-amz-retry-after", zero = "at_once" }],
     timeout = "30s", timeout_shrinks = true, holds_worker = false,
     hands_back = { exhausted = "response" }"#;
@@ -106,6 +106,7 @@ fn every_general_key_reaches_the_policy() {
         longest_wait: Some(second(25)),
         wait_cap: Some(second(20)),
         hint: HintRule::Near { beyond: second(5) },
+        hint_on: StatusSet::EMPTY.with(429).with(503),
         hint_resets_backoff: true,
         budget: Some(RetryBudget::Quota(Quota {
             capacity: 500,
@@ -117,7 +118,7 @@ fn every_general_key_reaches_the_policy() {
         timeout: Some(second(30)),
         timeout_shrinks: true,
         holds_worker: false,
-        hands_back: HandsBack { unretried: false, exhausted: true },
+        hands_back: HandsBack { unretried: StatusSet::EMPTY, exhausted: StatusSet::ERRORS },
     };
     let every_key = EVERY_KEY.replace('\n', "");
     assert_eq!(policy(&every_key), expected);
@@ -167,7 +168,7 @@ fn keys_that_contradict_each_other_are_refused() {
             r#"max_attempts = 2, retry_on = [429], backoff_by_kind = [{ backoff = "none" }]"#,
             r#"max_attempts = 2, retry_on = [429], backoff_by_kind = { on = [503], backoff = "none" }"#,
             r#"max_attempts = 2, retry_on = [429], jitter = "full", backoff_by_kind = [{ on = [503], backoff = { decorrelated = { initial = "1s" } } }]"#,
-            r#"max_attempts = 2, retry_on = [429], retries_by_kind = [{ on = [500], max = 1 }, { on = [501], max = 1 }, { on = [502], max = 1 }]"#,
+            r#"max_attempts = 2, retry_on = [429], retries_by_kind = [{ on = [500], max = 1 }, { on = [501], max = 1 }, { on = [502], max = 1 }, { on = [503], max = 1 }]"#,
             r#"max_attempts = 2, retry_on = [429], retries_by_kind = [{ on = [500], max = 65_536 }]"#,
             r#"max_attempts = 2, retry_on = [429], retries_by_kind = [{ on = ["conection"], mx = 1 }]"#,
             r#"max_attempts = 2, retry_on = [429], hands_back = "response""#,
@@ -218,6 +219,8 @@ fn retries_without_end_and_without_wait_are_found_in_every_shape() {
         r#"retry_on = [429], obeys_should_retry = true, retries_by_kind = [{ on = [429], max = 3 }]"#,
         r#"retry_on = { with_hint = [503] }"#,
         r#"retry_on = { with_hint = [503] }, hint = { obey = { cap = "60s", above = "own_backoff" } }"#,
+        r#"retry_on = { with_hint = [503] }, hint = "obey", hint_headers = [{ header = "retry-after", zero = "own_backoff" }]"#,
+        r#"retry_on = { with_hint = [503] }, hint = "obey", hint_on = [429]"#,
     ] {
         assert!(unlimited(waits_never).contains(endless), "{waits_never}: {}", unlimited(waits_never));
     }
@@ -237,6 +240,7 @@ fn retries_without_end_and_without_wait_are_found_in_every_shape() {
         r#"retry_on = "any", budget = { quota = { capacity = 10 } }"#,
         r#"retry_on = "any", budget = { throttle = { max_tokens = 10, ratio = 0.1 } }"#,
         r#"retry_on = { with_hint = [503] }, hint = "obey""#,
+        r#"retry_on = [503], hint = "obey", hint_on = [503], backoff = { fixed = "1s" }"#,
     ] {
         assert_eq!(unlimited(ends_or_waits), "accepted\n", "{ends_or_waits}");
     }
@@ -281,7 +285,7 @@ hint_headers = [{ header = "retry-after-ms" }]
     let policy = patched.clients[0].elements()[0].role.policy().unwrap();
     assert_eq!((policy.retry_on.codes.len(), policy.retry_on.statuses), (0, StatusSet::EMPTY.with(429)));
     assert!(matches!(policy.budget, Some(RetryBudget::Throttle(_))));
-    assert_eq!(policy.hands_back, HandsBack { unretried: false, exhausted: true });
+    assert_eq!(policy.hands_back, HandsBack { unretried: StatusSet::EMPTY, exhausted: StatusSet::ERRORS });
     assert_eq!(policy.backoff_by_kind[0].1, Backoff::Fixed(SimDuration::from_secs(1)));
     assert_eq!(patched.clients[0].grammar().rules, [HeaderRule::lenient(HintHeader::RetryAfterMs)]);
     let sets = [

@@ -6,14 +6,17 @@
 //! 10 % in the second.
 
 mod anthropic;
+mod aws;
 mod general_keys;
+mod grpc;
+mod http;
 mod npm;
 mod python;
 mod rust;
 mod stacked;
 
 use retrycast::policy::Client;
-use retrycast::probe::{Attempts, Probe, Script, probe};
+use retrycast::probe::{Attempts, Called, Probe, Script, probe, sequence};
 use retrycast::random::Seed;
 use retrycast::scenario;
 use serde_json::{Map, Value};
@@ -21,6 +24,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// One library at one version.
+#[derive(Clone, Copy)]
 pub(crate) struct Library {
     /// The file under `tests/conformance/`, without its ending.
     pub(crate) file: &'static str,
@@ -38,8 +42,6 @@ pub(crate) enum Setup {
     Preset(Vec<String>),
     /// The same, and these answers in place of the measured ones: an error that has no word in a measured script.
     Scripted(Vec<String>, &'static str),
-    /// The client `c` of this scenario.
-    Scenario(String),
     /// The client `c` of this scenario, with a script for each step of its task.
     Steps(String, Vec<Vec<Value>>),
     /// The library refuses these settings, and so does the preset.
@@ -95,8 +97,17 @@ pub(crate) fn seconds(value: f64) -> String {
 
 /// All libraries.
 fn libraries() -> Vec<Library> {
-    let python = anthropic::LIBRARIES.into_iter().chain(python::LIBRARIES).chain(stacked::LIBRARIES);
-    python.chain(npm::LIBRARIES).chain(rust::LIBRARIES).collect()
+    let all: [&[Library]; 8] = [
+        &anthropic::LIBRARIES,
+        &python::LIBRARIES,
+        &stacked::LIBRARIES,
+        &http::LIBRARIES,
+        &aws::LIBRARIES,
+        &grpc::LIBRARIES,
+        &npm::LIBRARIES,
+        &rust::LIBRARIES,
+    ];
+    all.into_iter().flatten().copied().collect()
 }
 
 #[expect(clippy::print_stdout, reason = "how many cases were run is part of the result")]
@@ -116,8 +127,7 @@ fn every_measured_retry_layer_does_what_its_preset_does() {
                 Setup::Preset(sets) => {
                     run += 1;
                     let client = scenario::preset_client(library.preset, &sets);
-                    let found = client.map_err(|refusal| format!("{refusal:?}")).and_then(|c| asked(case, &c));
-                    check(&library, case, found, &mut failures);
+                    ask(&library, case, client.map_err(|refusal| format!("{refusal:?}")), &mut failures);
                 }
                 Setup::Scripted(sets, answers) => {
                     run += 1;
@@ -125,11 +135,6 @@ fn every_measured_retry_layer_does_what_its_preset_does() {
                     let found = client
                         .map_err(|refusal| format!("{refusal:?}"))
                         .and_then(|client| Ok(probe(&client, &parsed(answers)?, Seed(1))));
-                    check(&library, case, found, &mut failures);
-                }
-                Setup::Scenario(text) => {
-                    run += 1;
-                    let found = client_of(&text).and_then(|client| asked(case, &client));
                     check(&library, case, found, &mut failures);
                 }
                 Setup::Steps(text, scripts) => {
@@ -220,6 +225,9 @@ fn status_of(exception: &str) -> &'static str {
 }
 
 fn answer(entry: &Value, raised: &Value, streamed: bool, took: Option<f64>) -> String {
+    if let Some(answer) = grpc::answer(entry) {
+        return answer;
+    }
     let body = entry["body"].as_str().unwrap_or_default();
     let status = entry["status"].as_u64();
     let mut words = Vec::new();
@@ -251,6 +259,18 @@ fn answer(entry: &Value, raised: &Value, streamed: bool, took: Option<f64>) -> S
     words.join(" ")
 }
 
+/// Asks a client what was measured: one call, or many of the same client.
+fn ask(library: &Library, case: &Case, client: Result<Client, String>, failures: &mut Vec<String>) {
+    match client {
+        Ok(client) if case.fields.contains_key("calls") => {
+            if let Err(what) = calls(case, &client) {
+                failures.push(format!("{} {}: {what}", library.file, case.id));
+            }
+        }
+        client => check(library, case, client.and_then(|client| asked(case, &client)), failures),
+    }
+}
+
 /// What a client does with a case's script.
 fn asked(case: &Case, client: &Client) -> Result<Probe, String> {
     Ok(probe(client, &parsed(&script(case))?, Seed(1)))
@@ -270,6 +290,50 @@ fn check(library: &Library, case: &Case, found: Result<Probe, String>, failures:
     attempts(case, &found).unwrap_or_else(&mut fail);
     waits(case, &found).unwrap_or_else(&mut fail);
     outcome(case, &found).unwrap_or_else(fail);
+}
+
+/// Many calls on one client: each from the beginning of the script, or in phases with an answer of their own.
+fn calls(case: &Case, client: &Client) -> Result<(), String> {
+    let number = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0);
+    let phases: Vec<&Value> = case.script.iter().filter(|entry| entry.get("phase").is_some()).collect();
+    let scripts: Vec<(Script, usize)> = if phases.is_empty() {
+        vec![(parsed(&script(case))?, number(&case.fields["calls"]))]
+    } else {
+        let phase =
+            |phase: &&Value| Ok((parsed(&answer(phase, &phase["raise"], false, None))?, number(&phase["calls"])));
+        phases.iter().map(phase).collect::<Result<_, String>>()?
+    };
+    let all = scripts.iter().flat_map(|(script, times)| std::iter::repeat_n(script, *times));
+    let found = sequence(client, all, Seed(1));
+    let attempts: u64 = found.iter().map(|call| call.attempts).sum();
+    if case.fields["attempts"].as_u64() != Some(attempts) {
+        return Err(format!("attempts {attempts} in all, measured {}", case.fields["attempts"]));
+    }
+    let retries = |calls: &[Called]| calls.iter().map(|call| call.attempts - 1).sum::<u64>();
+    for (key, phase) in [("drain_retries", 0), ("probe_retries", 2)] {
+        let Some(measured) = case.fields.get(key).and_then(Value::as_u64) else { continue };
+        let from: usize = scripts[..phase].iter().map(|(_, times)| times).sum();
+        let retries = retries(&found[from..from + scripts[phase].1]);
+        if retries != measured {
+            return Err(format!("{key} {retries}, measured {measured}"));
+        }
+    }
+    per_call(case, &found)
+}
+
+/// The attempts of each call. Where the client timed out, a request could reach the server late and be counted with the
+/// next call, so that the sums may differ by one in between.
+fn per_call(case: &Case, found: &[Called]) -> Result<(), String> {
+    let Some(measured) = case.fields.get("per_call_attempts").and_then(Value::as_array) else { return Ok(()) };
+    let late = u64::from(case.script.iter().any(|entry| entry.get("delay").is_some()));
+    let (mut seen, mut modelled) = (0, 0);
+    for (n, (call, measured)) in found.iter().zip(measured).enumerate() {
+        (modelled, seen) = (modelled + call.attempts, seen + measured.as_u64().unwrap_or(0));
+        if modelled.abs_diff(seen) > late {
+            return Err(format!("{modelled} attempts until call {}, measured {seen}", n + 1));
+        }
+    }
+    Ok(())
 }
 
 fn attempts(case: &Case, found: &Probe) -> Result<(), String> {
