@@ -3,9 +3,10 @@
 //! that holds the worker, or a way back through the queue).
 
 use super::answer::{Answer, Hint};
-use super::backoff::{Backoff, Draws, Jitter, LazyDraws};
+use super::backoff::{Backoff, Draws, LazyDraws};
 use super::classify::{Classification, StatusSet};
 use super::hint::{HintRule, HintedWait};
+use super::jitter::Jitter;
 use super::retry_budget::RetryBudget;
 use crate::units::{SimDuration, SimTime};
 
