@@ -205,6 +205,7 @@ fn above(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plot::sheet::Mark;
     use plotters::style::BLACK;
 
     fn field() -> [Column; 2] {
@@ -236,7 +237,7 @@ mod tests {
         for _ in 0..2 {
             assert!(label.above(&mut sheet, &field(), &ground, (0.0, 200.0)));
         }
-        let boxes: Vec<Frame> = sheet.marks.iter().filter_map(super::super::sheet::Mark::text_frame).collect();
+        let boxes: Vec<Frame> = sheet.marks.iter().filter_map(Mark::text_frame).collect();
         assert!(!boxes[0].touches(&boxes[1]), "{boxes:?}");
     }
 }

@@ -144,9 +144,9 @@ pub(super) fn walk_with<D: Draws>(
     let mut path = Path { attempts: Vec::new(), last: Answer::DELIVERED, end: End::Answered, gave_up: None };
     let (mut cursor, mut input, mut now) = (Cursor::default(), Input::Begin, SimTime::ZERO);
     loop {
-        // Waits that outlast the clock are still waits: such a client goes on and on.
+        // Waits that outlast the clock are still waits: a client without a bound goes on and on.
         if now == SimTime::NEVER {
-            path.end = End::Endless;
+            path.end = if goes_on_for_ever(client, script, &path) { End::Endless } else { End::TooLate };
             return path;
         }
         world.retried = None;

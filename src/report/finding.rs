@@ -349,7 +349,7 @@ mod tests {
                 set(&mut result.figures, &at("amplification_by_task"), 0.62);
                 set(&mut result.figures, &at("failed"), 70.0);
             },
-            "Three stacked retry layers sent fewer requests than the overload needed (0.60 for each), and 70 of 140 \
+            "Three stacked retry layers sent fewer requests than the overload needed (0.600 for each), and 70 of 140 \
              reports failed.",
         );
     }

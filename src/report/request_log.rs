@@ -13,7 +13,7 @@ use crate::policy::answer::{Answer, Outcome};
 use crate::provider::AnsweredBy;
 use crate::scenario::Scenario;
 use crate::sim::{Fact, Observer};
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
 /// An observer that writes a line for every request.
 pub struct RequestLog<'a, W> {
@@ -132,7 +132,7 @@ impl<W> RequestLog<'_, W> {
             "error_type": error_type(answer),
             "message": self.message(answer, *by),
             "answered_by": self.answered_by(*by, answer),
-            "retry_after_s": answer.hint.wait().map(super::super::units::time::SimDuration::as_secs_f64),
+            "retry_after_s": answer.hint.wait().map(SimDuration::as_secs_f64),
             "waited_before_s": waited,
             "input_tokens_estimate": input_tokens,
             "input_tokens": delivered.then_some(input_tokens),

@@ -65,7 +65,7 @@ fn breaker(field: &Field<'_>) -> Option<CircuitBreaker> {
     let open = open.and_then(|field| field.positive_duration());
     let when_open = reader.need("when_open", r#"write "reject" or "hold""#);
     let when_open = when_open.and_then(|field| field.word(&[("reject", WhenOpen::Reject), ("hold", WhenOpen::Hold)]));
-    let pauses = reader.or("pauses_workers", false, super::super::document::field::Field::truth);
+    let pauses = reader.or("pauses_workers", false, Field::truth);
     let probes = reader.or("probes", 1, |field| field.whole(0..=4096));
     let clear = reader.or("on_close", true, |field| field.word(&[("clear", true), ("keep", false)]));
     reader.finish();

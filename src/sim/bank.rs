@@ -2,6 +2,7 @@
 //! according to its scope; instances lie in one array, at an offset known when the run begins.
 
 use crate::observe::outcome::GuardCounts;
+use crate::policy::Client;
 use crate::policy::answer::Answer;
 use crate::policy::circuit_breaker::{BreakerCounts, BreakerState, Gate, Pause};
 use crate::policy::guard::{Guard, Mechanism, Scope};
@@ -91,7 +92,7 @@ impl<'a> Bank<'a> {
             budgets: scenario
                 .clients
                 .iter()
-                .flat_map(super::super::policy::stack::Client::elements)
+                .flat_map(Client::elements)
                 .filter_map(|element| Some(element.role.policy()?.budget.as_ref()?.full()))
                 .collect(),
             places,

@@ -115,11 +115,7 @@ pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
 fn budgets(scenario: &Scenario, client: usize) -> Vec<Option<usize>> {
     let has_budget = |element: &Element| element.role.policy().is_some_and(|policy| policy.budget.is_some());
     let earlier = &scenario.clients[..client];
-    let mut next = earlier
-        .iter()
-        .flat_map(super::super::policy::stack::Client::elements)
-        .filter(|element| has_budget(element))
-        .count();
+    let mut next = earlier.iter().flat_map(Client::elements).filter(|element| has_budget(element)).count();
     let own = scenario.clients[client].elements().iter();
     own.map(|element| {
         has_budget(element).then(|| {
