@@ -65,6 +65,6 @@ fn replicates(bencher: Bencher<'_, '_>, threads: usize) {
     // Replicates differ by a percent or two in how many requests they make.
     bencher.counter(ItemsCount::new(one * REPLICATES)).bench_local(|| {
         let never = AtomicBool::new(false);
-        experiment::run(&scenario, Seed(1), Some(REPLICATES), Some(threads), &never, &|_| {})
+        experiment::run(&scenario, Seed(1), Some(REPLICATES), Some(threads), experiment::Terms::new(&never))
     });
 }

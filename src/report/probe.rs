@@ -32,6 +32,9 @@ pub fn text(client: &str, answers: &str, probe: &Probe) -> String {
     out
 }
 
+/// Below it an exact wait is told in seconds, as ranges are.
+const MINUTE: SimDuration = SimDuration::from_secs(60);
+
 /// The most attempts that are listed.
 const SHOWN: usize = 40;
 
@@ -76,7 +79,7 @@ fn waits(wait: &Span) -> String {
         return "again at once".to_owned();
     }
     if wait.min == wait.max {
-        return format!("waits {}", wait.max);
+        return format!("waits {}", range(wait));
     }
     if wait.mean_s.is_nan() {
         return format!("waits {}", range(wait));
@@ -85,8 +88,11 @@ fn waits(wait: &Span) -> String {
 }
 
 fn range(span: &Span) -> String {
-    if span.min == span.max {
+    if span.min == span.max && span.max >= MINUTE {
         return span.max.to_string();
+    }
+    if span.min == span.max {
+        return seconds(span.max.as_secs_f64());
     }
     format!("{}–{}", short(span.min), seconds(span.max.as_secs_f64()))
 }
