@@ -72,7 +72,7 @@ fn head(subject: &Subject<'_>, finding: &str) -> String {
         escaped(&readable(&subject.scenario.name)),
         escaped(&subject.scenario.variant),
         subject.result.seed.0,
-        escaped(finding),
+        sentence(finding),
         escaped(&subject.scenario.title),
     )
 }
@@ -93,6 +93,20 @@ pub(crate) fn escaped(text: &str) -> String {
     out
 }
 
+/// A sentence as HTML has it: what stands between backticks is code.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, quoted)) = rest.split_once('`')
+        && let Some((code, after)) = quoted.split_once('`')
+    {
+        out.extend([&escaped(before), "<code>", &escaped(code), "</code>"]);
+        rest = after;
+    }
+    out.push_str(&escaped(rest));
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,6 +124,12 @@ mod tests {
                 command: "retrycast run scenarios/report_storm.toml --seed 1",
             },
         )
+    }
+
+    #[test]
+    fn what_stands_between_backticks_is_code() {
+        assert_eq!(sentence("send `a<b` and `c`"), "send <code>a&lt;b</code> and <code>c</code>");
+        assert_eq!(sentence("one ` alone"), "one ` alone");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::report::warning::warnings;
 use crate::report::words::{capitalised, readable, task};
 
 use super::strip::strip;
-use super::{Extras, escaped};
+use super::{Extras, escaped, sentence};
 
 /// Six numbers, each with what it is counted over and how sure it is.
 pub(super) fn numbers(subject: &Subject<'_>, story: &Story<'_>) -> String {
@@ -26,7 +26,7 @@ pub(super) fn numbers(subject: &Subject<'_>, story: &Story<'_>) -> String {
     };
     format!(
         "<section aria-label=\"Numbers\">\n<div class=\"cards\">\n{cards}</div>\n<p class=\"foot\">{}</p>\n</section>\n",
-        escaped(&key)
+        sentence(&key)
     )
 }
 
@@ -50,7 +50,7 @@ fn card(headline: &Headline<'_>) -> String {
         class(headline.tint),
         escaped(&value),
         escaped(&headline.label),
-        escaped(&headline.note),
+        sentence(&headline.note),
         strip(headline.figure, headline.first, headline.unit),
     )
 }
@@ -209,7 +209,7 @@ pub(super) fn guards(subject: &Subject<'_>) -> String {
     if did.is_empty() {
         return String::new();
     }
-    let lines: Vec<String> = did.iter().map(|text| format!("<li>{}.</li>\n", escaped(&capitalised(text)))).collect();
+    let lines: Vec<String> = did.iter().map(|text| format!("<li>{}.</li>\n", sentence(&capitalised(text)))).collect();
     format!("<section>\n<h2>What the guards did</h2>\n<ul>\n{}</ul>\n</section>\n", lines.concat())
 }
 
@@ -229,11 +229,11 @@ pub(super) fn certainty(subject: &Subject<'_>) -> String {
     };
     let seen: Vec<String> = warnings(subject)
         .iter()
-        .map(|warning| format!("<p class=\"warning\">{}</p>\n", escaped(&warning.sentence())))
+        .map(|warning| format!("<p class=\"warning\">{}</p>\n", sentence(&warning.sentence())))
         .collect();
     let seen = seen.concat();
     let counted: Vec<String> =
-        counting::SENTENCES.iter().map(|sentence| format!("<li>{}.</li>\n", escaped(&capitalised(sentence)))).collect();
+        counting::SENTENCES.iter().map(|told| format!("<li>{}.</li>\n", sentence(&capitalised(told)))).collect();
     let counted = counted.concat();
     format!(
         "<section>\n<h2>How sure is this?</h2>\n{seen}<p>{sure}</p>\n<h2>How it was counted</h2>\n<ul>\n{counted}</ul>\n</section>\n"
