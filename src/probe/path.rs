@@ -43,8 +43,8 @@ pub(super) struct Path {
     pub(super) attempts: Vec<Attempt>,
     pub(super) last: Answer,
     pub(super) end: End,
-    /// Why the innermost layer with a say handed the last failure on, and which it was.
-    pub(super) gave_up: Option<(usize, GiveUp)>,
+    /// Which layers handed the last failure on and why, innermost first.
+    pub(super) gave_up: Vec<(usize, GiveUp)>,
 }
 
 impl Path {
@@ -74,7 +74,7 @@ struct World<'b, F> {
     draws: F,
     budgets: &'b mut Budgets,
     retried: Option<usize>,
-    gave_up: Option<(usize, GiveUp)>,
+    gave_up: Vec<(usize, GiveUp)>,
 }
 
 impl<D: Draws, F: Fn(usize, u32, u64) -> D> Host for (&mut World<'_, F>, u64) {
@@ -113,7 +113,7 @@ impl<D: Draws, F: Fn(usize, u32, u64) -> D> Host for (&mut World<'_, F>, u64) {
         match note {
             Note::Retried(element, _) => self.0.retried = Some(element),
             Note::GaveUp(element, why) => {
-                self.0.gave_up.get_or_insert((element, why));
+                self.0.gave_up.push((element, why));
             }
             Note::CallBegan | Note::CallEnded(_) | Note::Entered(_) | Note::Refused(_) => {}
         }
@@ -140,8 +140,8 @@ pub(super) fn walk_with<D: Draws>(
     budgets: &mut Budgets,
 ) -> Path {
     let mut states = vec![LayerState::entered(SimTime::ZERO); client.elements().len()];
-    let mut world = World { draws, budgets, retried: None, gave_up: None };
-    let mut path = Path { attempts: Vec::new(), last: Answer::DELIVERED, end: End::Answered, gave_up: None };
+    let mut world = World { draws, budgets, retried: None, gave_up: Vec::new() };
+    let mut path = Path { attempts: Vec::new(), last: Answer::DELIVERED, end: End::Answered, gave_up: Vec::new() };
     let (mut cursor, mut input, mut now) = (Cursor::default(), Input::Begin, SimTime::ZERO);
     loop {
         // Waits that outlast the clock are still waits: a client without a bound goes on and on.
@@ -157,7 +157,7 @@ pub(super) fn walk_with<D: Draws>(
         }
         match next {
             Next::Send => {
-                world.gave_up = None;
+                world.gave_up.clear();
                 if path.attempts.len() >= most {
                     path.end = if goes_on_for_ever(client, script, &path) { End::Endless } else { End::CutOff };
                     return path;

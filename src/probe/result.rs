@@ -218,8 +218,8 @@ pub(super) fn outcome(client: &Client, path: &Path) -> String {
         Outcome::Refused => answer.status.to_string(),
         other => other.word().replace('_', " "),
     };
-    let returned = path.gave_up.is_some_and(|(element, why)| {
-        let hands_back = client.elements()[element].role.policy().map(|policy| policy.hands_back).unwrap_or_default();
+    let returned = path.gave_up.first().is_some_and(|(element, why)| {
+        let hands_back = client.elements()[*element].role.policy().map(|policy| policy.hands_back).unwrap_or_default();
         let responses = match why {
             GiveUp::NotRetried => hands_back.unretried,
             GiveUp::Exhausted | GiveUp::Deadline | GiveUp::HintTooLong | GiveUp::Suppressed => hands_back.exhausted,
@@ -241,16 +241,26 @@ fn why(client: &Client, path: &Path) -> Option<String> {
         End::CutOff => return Some(format!("the probe looks at {MOST_ATTEMPTS} attempts; the client goes on")),
         End::Answered => {}
     }
-    let (element, why) = path.gave_up?;
-    let name = &client.elements()[element].name;
-    Some(match why {
+    let mut out = String::new();
+    for (i, (element, why)) in path.gave_up.iter().enumerate() {
+        let name = &client.elements()[*element].name;
+        out.push_str(if i == 0 { "" } else { ", then " });
+        // The same of several layers is said once.
+        let said = i > 0 && path.gave_up[i - 1].1 == *why;
+        out.push_str(&if said { format!("`{name}`") } else { gave_up(name, *why) });
+    }
+    Some(out).filter(|out| !out.is_empty())
+}
+
+fn gave_up(name: &str, why: GiveUp) -> String {
+    match why {
         GiveUp::NotRetried => format!("`{name}` does not repeat this"),
         GiveUp::Exhausted => format!("`{name}` has used its attempts"),
         GiveUp::Deadline => format!("the total time of `{name}` does not allow another attempt"),
         GiveUp::HintTooLong => format!("`{name}` gives up over the hint"),
         GiveUp::HintBroken => format!("`{name}` fails over the hint itself"),
         GiveUp::Suppressed => format!("the retry budget of `{name}` does not allow another attempt"),
-    })
+    }
 }
 
 #[cfg(test)]
