@@ -4,6 +4,7 @@
 
 use crate::policy::circuit_breaker::WhenOpen;
 use crate::policy::classify::MAX_STATUS;
+use crate::policy::header::HintGrammar;
 use crate::policy::{Answer, Client, Code, Guard, Mechanism, Outcome, OutcomeSet, Role};
 use crate::provider::{Limit, Provider, Respond};
 
@@ -24,13 +25,16 @@ pub struct AnswerKind {
 pub fn shown(provider: &Provider, guards: &[Guard], client: &Client) -> Vec<AnswerKind> {
     let mut statuses: Vec<u16> = SHOWN.to_vec();
     statuses.extend(provider.limits.iter().map(|limit| limit.status));
-    statuses.extend(fault_answers(provider).filter(|answer| answer.status > 0).map(|answer| answer.status));
+    statuses.extend(
+        fault_answers(provider, client.grammar()).filter(|answer| answer.status > 0).map(|answer| answer.status),
+    );
     statuses.sort_unstable();
     statuses.dedup();
     let mut answers: Vec<Answer> = statuses.into_iter().map(Answer::refused).collect();
     answers.extend(marked(provider));
     answers.extend([Answer::TIMED_OUT, Answer::DROPPED]);
-    let without_status: Vec<Answer> = fault_answers(provider).filter(|answer| answer.status == 0).collect();
+    let without_status: Vec<Answer> =
+        fault_answers(provider, client.grammar()).filter(|answer| answer.status == 0).collect();
     for answer in without_status {
         if !answers.contains(&answer) {
             answers.push(answer);
@@ -54,20 +58,28 @@ pub fn choices(provider: &Provider) -> Vec<Answer> {
     all
 }
 
-/// What the faults answer, with their hints.
-pub fn fault_answers(provider: &Provider) -> impl Iterator<Item = Answer> + '_ {
-    provider.faults.iter().map(|fault| of_fault(&fault.respond))
+/// What the faults answer, with the hints that this grammar reads.
+pub fn fault_answers(provider: &Provider, grammar: &HintGrammar) -> impl Iterator<Item = Answer> {
+    provider.faults.iter().flat_map(|fault| of_fault(&fault.respond, grammar))
 }
 
-/// What one fault answers, with its hint.
-pub fn of_fault(respond: &Respond) -> Answer {
-    respond.answer().unwrap_or(Answer::TIMED_OUT)
+/// What one fault answers, with its hint: one answer, or the different failures of a script.
+pub fn of_fault(respond: &Respond, grammar: &HintGrammar) -> Vec<Answer> {
+    let Respond::Script(script) = respond else { return vec![respond.answer().unwrap_or(Answer::TIMED_OUT)] };
+    let mut answers = Vec::new();
+    for entry in script.entries() {
+        let answer = if entry.after.is_some() { entry.answer(grammar) } else { Answer::TIMED_OUT };
+        if !answer.is_delivered() && !answers.contains(&answer) {
+            answers.push(answer);
+        }
+    }
+    answers
 }
 
 /// The provider's answers that carry a word on retrying or a code, each once.
 fn marked(provider: &Provider) -> Vec<Answer> {
     let refusals = provider.limits.iter().map(Limit::refusal);
-    let mut marked: Vec<Answer> = fault_answers(provider)
+    let mut marked: Vec<Answer> = fault_answers(provider, &HintGrammar::default())
         .chain(refusals)
         .filter(|answer| answer.should_retry.is_some() || answer.code != Code::NONE)
         .map(|answer| answer.with_hint(None))
@@ -130,5 +142,18 @@ pub fn rejects(guard: &Guard) -> bool {
     match &guard.mechanism {
         Mechanism::Breaker(breaker) => breaker.when_open == WhenOpen::Reject,
         Mechanism::Pacer(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::Script;
+
+    #[test]
+    fn a_script_answers_with_each_of_its_failures() {
+        let script = Script::parse("529, 503, 529, hang, 200", 0.0).unwrap();
+        let answers = of_fault(&Respond::Script(script), &HintGrammar::default());
+        assert_eq!(answers, [Answer::refused(529), Answer::refused(503), Answer::TIMED_OUT]);
     }
 }

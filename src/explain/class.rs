@@ -267,8 +267,10 @@ fn outlasts(scenario: &Scenario, class: usize, client: &Client) -> Vec<Outlastin
     let faults = scenario.provider.faults.iter().filter_map(|fault| {
         let strikes = fault.probability.get(class).is_none_or(|probability| probability.peak() > 0.0);
         let window = fault.window.filter(|_| strikes)?;
-        Some(outlasting(client, &fault.name, window.length(), of_fault(&fault.respond), false))
+        let answers = of_fault(&fault.respond, client.grammar()).into_iter();
+        Some(answers.map(move |answer| outlasting(client, &fault.name, window.length(), answer, false)))
     });
+    let faults = faults.flatten();
     let limits = scenario.provider.limits.iter().map(|limit| {
         let least = limit.hint.map(|form| form.hint(SimDuration::from_nanos(1)));
         let answer = Answer::refused(limit.status).with_hint(least);

@@ -67,7 +67,7 @@ fn waits(
     let mut remedies = vec![Remedy::key(client, element, "jitter", &format!("{{ add = \"{wait}\" }}"))];
     let wait = words::duration(*wait);
     let mut message = format!("`{name}` waits {wait} without jitter; callers that fail together retry together");
-    if let Some(hint) = jittered_hint(scenario, policy) {
+    if let Some(hint) = jittered_hint(scenario, client, policy) {
         message = format!(
             "`{name}` waits {wait} or what retry-after says, without jitter; callers that fail together retry together"
         );
@@ -78,10 +78,10 @@ fn waits(
 
 /// The policy's rule for hints with its jitter applied to them, where it obeys hints as they are and the provider sends
 /// some: a jitter alone leaves these untouched.
-fn jittered_hint(scenario: &Scenario, policy: &RetryPolicy) -> Option<String> {
+fn jittered_hint(scenario: &Scenario, client: &Client, policy: &RetryPolicy) -> Option<String> {
     let HintRule::Obey { cap, above, jittered: false } = policy.hint else { return None };
     let limits = scenario.provider.limits.iter().filter(|limit| limit.hint.is_some()).map(Limit::refusal);
-    let faults = fault_answers(&scenario.provider).filter(|answer| answer.hint != Hint::None);
+    let faults = fault_answers(&scenario.provider, client.grammar()).filter(|answer| answer.hint != Hint::None);
     limits.chain(faults).find(|answer| policy.retry_on.repeats(answer))?;
     let above = match above {
         AboveCap::OwnBackoff => "own_backoff",

@@ -22,6 +22,8 @@ pub(super) struct Range {
     pub(super) from: f64,
     /// The last one.
     pub(super) to: f64,
+    /// The first instant at which anything is to be seen, where it is not shown.
+    pub(super) lead: Option<f64>,
     /// The end of the run, where it is not shown.
     pub(super) cut: Option<f64>,
 }
@@ -41,7 +43,8 @@ impl Range {
         let length = (over - start).max(timeline.wide.as_secs_f64());
         let from = first.max(start - LEAD * length);
         let to = (over + AFTERMATH * length).min(last.max(over));
-        Range::tidy(from, to, facts.scenario, end)
+        let lead = (from > first).then_some(first);
+        Range { lead, ..Range::tidy(from, to, facts.scenario, end) }
     }
 
     /// Rounds the end, and drops cuts that save little.
@@ -50,13 +53,23 @@ impl Range {
         let to = if end - to <= WORTH_A_CUT * (end - from) { end } else { to };
         // A run without any length still needs an axis.
         let to = to.max(from + 1e-3);
-        Range { from, to, cut: (to < end).then_some(end) }
+        Range { from, to, lead: None, cut: (to < end).then_some(end) }
     }
 
-    /// What happens after the cut: tasks that failed, requests answered 429.
+    /// What happens before the first instant: tasks that failed, requests answered 429.
+    pub(super) fn ahead(&self, timeline: &Timeline) -> (u64, u64) {
+        let bins = (self.from / timeline.bin.as_secs_f64()).floor() as usize;
+        Range::trouble(timeline, |series| &series[..bins.min(series.len())])
+    }
+
+    /// What happens after the cut.
     pub(super) fn beyond(&self, timeline: &Timeline) -> (u64, u64) {
         let first = (self.to / timeline.bin.as_secs_f64()).ceil() as usize;
-        let rest = |series: &[u32]| series.iter().skip(first).map(|&n| u64::from(n)).sum::<u64>();
+        Range::trouble(timeline, |series| &series[first.min(series.len())..])
+    }
+
+    fn trouble(timeline: &Timeline, part: impl Fn(&[u32]) -> &[u32]) -> (u64, u64) {
+        let rest = |series: &[u32]| part(series).iter().map(|&n| u64::from(n)).sum::<u64>();
         timeline.classes.iter().fold((0, 0), |(failed, throttled), class| {
             (failed + rest(&class.failures), throttled + rest(&class.answers[AnswerKind::Throttled as usize]))
         })
@@ -175,6 +188,6 @@ mod tests {
 
     #[test]
     fn an_empty_run_is_shown_whole() {
-        assert_eq!(range(&odd::nothing()), Range { from: 0.0, to: 600.0, cut: None });
+        assert_eq!(range(&odd::nothing()), Range { from: 0.0, to: 600.0, lead: None, cut: None });
     }
 }

@@ -247,20 +247,31 @@ fn counted(view: &View<'_>, panels: &[Panel]) -> String {
     let subject = Subject::new(facts.scenario, facts.result);
     sentences.extend(guards(&subject).iter().map(|did| format!("{}.", super::facts::capital(did))));
     sentences.extend(absent(view, panels));
-    if let Some(end) = view.range.cut {
-        let (failed, throttled) = view.range.beyond(&facts.result.timeline);
-        let until = view.axis.says(end);
-        let from = view.axis.says(view.axis.to);
-        let word = view.axis.unit.word();
-        let what = if failed + throttled == 0 {
-            "in which nothing failed and no 429 was met".to_string()
-        } else {
-            let [failed, throttled] = [failed, throttled].map(|n| number::count(n as f64));
-            format!("in which {failed} tasks failed and {throttled} requests were answered 429")
-        };
-        sentences.push(format!("Not shown: {word}s {from}\u{a0}–\u{a0}{until}, {what}."));
+    let timeline = &facts.result.timeline;
+    let cuts = [
+        view.range.lead.map(|start| (start, view.axis.from, view.range.ahead(timeline))),
+        view.range.cut.map(|end| (view.axis.to, end, view.range.beyond(timeline))),
+    ];
+    let hidden: Vec<String> = cuts.into_iter().flatten().map(|cut| not_shown(view, cut)).collect();
+    if !hidden.is_empty() {
+        sentences.push(format!("Not shown: {}.", hidden.join("; ")));
     }
     sentences.join(" ")
+}
+
+/// A part of the run that the axis does not show, and what fails in it.
+fn not_shown(view: &View<'_>, (from, until, (failed, throttled)): (f64, f64, (u64, u64))) -> String {
+    let word = view.axis.unit.word();
+    let [from, until] = [from, until].map(|at| view.axis.says(at));
+    let what = if failed + throttled == 0 {
+        "in which nothing failed and no 429 was met".to_string()
+    } else {
+        let tasks = if failed == 1 { "task" } else { "tasks" };
+        let requests = if throttled == 1 { "request was" } else { "requests were" };
+        let [failed, throttled] = [failed, throttled].map(|n| number::count(n as f64));
+        format!("in which {failed} {tasks} failed and {throttled} {requests} answered 429")
+    };
+    format!("{word}s {from}\u{a0}–\u{a0}{until}, {what}")
 }
 
 /// Which panels there would be if there were anything to show.
@@ -277,7 +288,7 @@ fn absent(view: &View<'_>, panels: &[Panel]) -> Option<String> {
     if facts.scenario.provider.limits.is_empty() {
         missing.push("the provider has no limit".to_string());
     } else if !has(|body| matches!(body, Body::Level(_))) {
-        missing.push("no limit was drawn on".to_string());
+        missing.push("no limit was drawn on in the time shown".to_string());
     }
     if facts.jobs().is_empty() {
         missing.push("no jobs, so no queue and no workers".to_string());

@@ -241,15 +241,17 @@ fn why(client: &Client, path: &Path) -> Option<String> {
         End::CutOff => return Some(format!("the probe looks at {MOST_ATTEMPTS} attempts; the client goes on")),
         End::Answered => {}
     }
-    let mut out = String::new();
-    for (i, (element, why)) in path.gave_up.iter().enumerate() {
-        let name = &client.elements()[*element].name;
-        out.push_str(if i == 0 { "" } else { ", then " });
-        // The same of several layers is said once.
-        let said = i > 0 && path.gave_up[i - 1].1 == *why;
-        out.push_str(&if said { format!("`{name}`") } else { gave_up(name, *why) });
-    }
-    Some(out).filter(|out| !out.is_empty())
+    let mut before = None;
+    let reasons: Vec<String> = path
+        .gave_up
+        .iter()
+        .map(|(element, why)| {
+            let name = &client.elements()[*element].name;
+            // The same of several layers is said once.
+            if before.replace(*why) == Some(*why) { format!("`{name}`") } else { gave_up(name, *why) }
+        })
+        .collect();
+    (!reasons.is_empty()).then(|| reasons.join(", then "))
 }
 
 fn gave_up(name: &str, why: GiveUp) -> String {
