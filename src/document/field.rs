@@ -271,6 +271,16 @@ impl<'a> Field<'a> {
     }
 }
 
+/// Reads one value that stands alone, or says the last fault in it.
+#[cfg(test)]
+pub(crate) fn read_alone<T>(value: &str, convert: impl Fn(&Field<'_>) -> Option<T>) -> Result<T, String> {
+    let faults = Faults::default();
+    let root = super::parse::own(&format!("a = {value}"));
+    let entry = root.get("a").unwrap();
+    let read = convert(&Field::new(entry.key, &entry.node, &faults));
+    faults.into_sorted().0.pop().map_or_else(|| Ok(read.unwrap()), |fault| Err(fault.message))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

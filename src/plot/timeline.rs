@@ -271,7 +271,7 @@ fn not_shown(view: &View<'_>, (from, until, (failed, throttled)): (f64, f64, (u6
         let [failed, throttled] = [failed, throttled].map(|n| number::count(n as f64));
         format!("in which {failed} {tasks} failed and {throttled} {requests} answered 429")
     };
-    format!("{word}s {from}\u{a0}–\u{a0}{until}, {what}")
+    format!("{word}s {from} to {until}, {what}")
 }
 
 /// Which panels there would be if there were anything to show.

@@ -5,8 +5,8 @@
 //! What is counted decides whether it ever trips: counted per call, a client that retries four times shows the
 //! breaker a failure only when all four fail (q⁴), while counted per response it sees each one.
 
-use super::answer::{Answer, Outcome};
-use super::classify::{OutcomeSet, StatusSet};
+use super::answer::Answer;
+use super::classify::{OutcomeSet, StatusSet, is_among};
 use crate::units::{SimDuration, SimTime};
 
 /// What feeds a breaker.
@@ -124,21 +124,7 @@ impl CircuitBreaker {
 
     /// Whether this result counts as a failure.
     pub fn is_failure(&self, answer: &Answer) -> bool {
-        match answer.outcome {
-            Outcome::Delivered => false,
-            Outcome::Refused => self.statuses.contains(answer.status),
-            Outcome::TimedOut
-            | Outcome::ConnectTimedOut
-            | Outcome::PoolTimedOut
-            | Outcome::Silent
-            | Outcome::Unreachable
-            | Outcome::Dropped
-            | Outcome::CutShort
-            | Outcome::StreamFailed
-            | Outcome::StreamBroken
-            | Outcome::ShortCircuited
-            | Outcome::LimiterFull => self.outcomes.contains(answer.outcome),
-        }
+        is_among(answer, &self.statuses, self.outcomes)
     }
 
     /// What the breaker says to someone who wants to pass at `now`.

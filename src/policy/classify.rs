@@ -153,24 +153,28 @@ impl Classification {
                 return true;
             }
         }
-        match answer.outcome {
-            Outcome::Delivered => false,
-            Outcome::Refused => {
-                self.statuses.contains(answer.status)
-                    || answer.hint != Hint::None && self.statuses_with_hint.contains(answer.status)
-            }
-            Outcome::TimedOut
-            | Outcome::ConnectTimedOut
-            | Outcome::PoolTimedOut
-            | Outcome::Silent
-            | Outcome::Unreachable
-            | Outcome::Dropped
-            | Outcome::CutShort
-            | Outcome::StreamFailed
-            | Outcome::StreamBroken
-            | Outcome::ShortCircuited
-            | Outcome::LimiterFull => self.outcomes.contains(answer.outcome),
-        }
+        is_among(answer, &self.statuses, self.outcomes)
+            || answer.hint != Hint::None && is_among(answer, &self.statuses_with_hint, OutcomeSet::EMPTY)
+    }
+}
+
+/// Whether an answer is one of these failures: a refusal goes by its status, every other by its outcome.
+#[inline]
+pub(super) fn is_among(answer: &Answer, statuses: &StatusSet, outcomes: OutcomeSet) -> bool {
+    match answer.outcome {
+        Outcome::Delivered => false,
+        Outcome::Refused => statuses.contains(answer.status),
+        Outcome::TimedOut
+        | Outcome::ConnectTimedOut
+        | Outcome::PoolTimedOut
+        | Outcome::Silent
+        | Outcome::Unreachable
+        | Outcome::Dropped
+        | Outcome::CutShort
+        | Outcome::StreamFailed
+        | Outcome::StreamBroken
+        | Outcome::ShortCircuited
+        | Outcome::LimiterFull => outcomes.contains(answer.outcome),
     }
 }
 

@@ -7,7 +7,7 @@ pub const SENTENCES: [&str; 8] = [
     "calls, requests and answers belong to the phase in which their call began",
     "a call is what application code asks for; a request is what goes over the wire; the first try counts",
     "amplification is the requests of calls that began in the phase, divided by the steps of the tasks that arrived in it",
-    "amplification_by_task follows the tasks that arrived in the phase to their end; its factors multiply to it",
+    "`amplification_by_task` follows the tasks that arrived in the phase to their end; its factors multiply to it",
     "latency is of delivered tasks, from arrival, delays before the queue included; failed and unfinished tasks are \
      counted beside it",
     "recovery is counted from the end of the last fault window until the queue, the share of live turns with a 429 and \

@@ -122,15 +122,7 @@ fn header_rule(item: &Field<'_>) -> Option<HeaderRule> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Faults, parse};
-
-    fn read<T: std::fmt::Debug>(value: &str, convert: impl Fn(&Field<'_>) -> Option<T>) -> Result<T, String> {
-        let faults = Faults::default();
-        let root = parse::own(&format!("a = {value}"));
-        let entry = root.get("a").unwrap();
-        let read = convert(&Field::new(entry.key, &entry.node, &faults));
-        faults.into_sorted().0.pop().map_or_else(|| Ok(read.unwrap()), |fault| Err(fault.message))
-    }
+    use crate::document::field::read_alone as read;
 
     #[test]
     fn rules_are_words_or_tables() {
