@@ -3,7 +3,10 @@
 //! (interrupted).
 
 pub mod args;
+mod arms;
+mod compare;
 mod engine;
+mod experiment_args;
 mod explain;
 mod files;
 mod interrupt;

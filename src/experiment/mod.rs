@@ -1,10 +1,16 @@
 //! Experiments stand on `simulate` and call nothing else of the engine. This is the only layer with threads; results
 //! are kept in the order of replicates, so that the number of threads changes nothing.
 
+pub mod compare;
+pub mod measure;
 mod replicate;
 pub mod result;
+pub mod trial;
 mod watch;
 
+pub use compare::{Comparison, Replicates, Verdict};
+pub use measure::Measure;
 pub use replicate::run;
 pub use result::{Band, Figure, RunResult};
+pub use trial::{Arm, Halted, Plan, Trial};
 pub use watch::{Endless, MOST_REQUESTS, Stopped, Terms, watched};

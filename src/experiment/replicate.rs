@@ -32,7 +32,8 @@ pub fn run(
     Ok(over_replicates(seed, n, &tree, first, &others))
 }
 
-fn single(seed: Seed, tree: &Tree<Number>, outcome: Outcome) -> RunResult {
+/// The result of one run.
+pub(super) fn single(seed: Seed, tree: &Tree<Number>, outcome: Outcome) -> RunResult {
     RunResult {
         seed,
         replicates: None,

@@ -6,9 +6,11 @@
 
 mod answers;
 mod axis;
+pub mod comparison;
 mod facts;
 pub mod font;
 mod form;
+mod gutter;
 mod incident;
 mod label;
 mod level;
@@ -28,6 +30,7 @@ pub mod theme;
 pub mod timeline;
 mod workers;
 
+pub use comparison::comparison;
 pub use form::Form;
 pub use picture::Picture;
 pub use svg::Setting;

@@ -4,7 +4,7 @@
 
 mod factors;
 mod intervals;
-mod page;
+pub(in crate::report) mod page;
 mod sparklines;
 mod tables;
 mod tasks;
