@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::experiment_args::CompareArgs;
-use super::{compare, explain, presets, probe, run, stream};
+use super::experiment_args::{AblateArgs, CompareArgs};
+use super::{ablate, compare, explain, presets, probe, run, stream};
 
 /// Beyond this many replicates an interval no longer narrows in any digit that is printed.
 const MOST_REPLICATES: u64 = 1_000_000;
@@ -45,6 +45,7 @@ pub struct Cli {
 enum Verb {
     Run(RunArgs),
     Compare(CompareArgs),
+    Ablate(AblateArgs),
     Explain(ExplainArgs),
     Probe(ProbeArgs),
     Presets(PresetsArgs),
@@ -234,6 +235,8 @@ enum Document {
     Summary,
     /// What `compare --format json` prints
     Compare,
+    /// What `ablate --format json` prints
+    Ablate,
 }
 
 impl Cli {
@@ -241,6 +244,7 @@ impl Cli {
     pub fn run(&self) -> anyhow::Result<ExitCode> {
         match &self.verb {
             Verb::Run(args) => run::run(args),
+            Verb::Ablate(args) => ablate::ablate(args),
             Verb::Compare(args) => compare::compare(args),
             Verb::Explain(args) => explain::explain(args),
             Verb::Probe(args) => probe::probe(args),
@@ -248,6 +252,7 @@ impl Cli {
             Verb::Schema(args) => {
                 let schema = match args.document {
                     Document::Summary => crate::report::schema::summary(),
+                    Document::Ablate => crate::report::ablation::schema::ablate(),
                     Document::Compare => crate::report::comparison::schema::compare(),
                 };
                 stream::print(&format!("{schema:#}\n"))

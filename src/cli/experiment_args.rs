@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::args::{Format, most_requests, replicates, seed, threads};
+use super::args::{Format, ScenarioArgs, most_requests, replicates, seed, threads};
 
 /// The seeds of an experiment that is asked for no number: enough for an interval of a fifteenth of what one run spreads.
 const REPLICATES: u64 = 200;
@@ -54,6 +54,31 @@ pub(super) struct CompareArgs {
     /// Change one value in every arm; may be given several times
     #[arg(long, value_name = "PATH=VALUE")]
     pub(super) set: Vec<String>,
+    #[command(flatten)]
+    pub(super) experiment: ExperimentArgs,
+}
+
+/// Takes the fixes of a file apart: which of them matters for what
+///
+/// The fixes are the tables [fixes.NAME] of the file, patches like variants. No fix, each alone, all but each, and all
+/// meet the same seeds. Prints in words which fix cannot be left out for which number, which would do alone and which
+/// does harm alone, then the table of all combinations and what each fix changes. Files go to a folder of their own:
+/// ablation.txt, ablation.json, ablation.csv.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  \
+    All fixes of the file, on the system as it was:\n    \
+    retrycast ablate scenarios/report_storm.toml\n\n  \
+    Two of them, in every combination, for a first look:\n    \
+    retrycast ablate scenarios/report_storm.toml --fixes breaker,budget --all-combinations --quick")]
+pub(super) struct AblateArgs {
+    #[command(flatten)]
+    pub(super) scenario: ScenarioArgs,
+    /// The fixes to take apart [default: all of the file]
+    #[arg(long, value_name = "FIX,…", value_delimiter = ',')]
+    pub(super) fixes: Vec<String>,
+    /// Run every combination, and say what each fix is worth on average over all orders
+    #[arg(long)]
+    pub(super) all_combinations: bool,
     #[command(flatten)]
     pub(super) experiment: ExperimentArgs,
 }

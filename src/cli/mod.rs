@@ -2,6 +2,7 @@
 //! output, talk to standard error; a verb ends with 0 (done), 1 (the answer is no), 2 (no answer) or 130
 //! (interrupted).
 
+mod ablate;
 pub mod args;
 mod arms;
 mod compare;

@@ -1,6 +1,7 @@
 //! Experiments stand on `simulate` and call nothing else of the engine. This is the only layer with threads; results
 //! are kept in the order of replicates, so that the number of threads changes nothing.
 
+pub mod ablate;
 pub mod compare;
 pub mod measure;
 mod replicate;
@@ -8,6 +9,7 @@ pub mod result;
 pub mod trial;
 mod watch;
 
+pub use ablate::{Ablation, Combination};
 pub use compare::{Comparison, Replicates, Verdict};
 pub use measure::Measure;
 pub use replicate::run;

@@ -135,7 +135,9 @@ fn rows(views: &[View<'_>]) -> Vec<Line> {
 /// Gives the panels of a row the largest of their scales, and arms without one an empty one.
 fn line(row: Row, found: Vec<Option<Panel>>) -> Line {
     let present = || found.iter().flatten();
-    let largest = present().max_by(|a, b| a.scale.top.total_cmp(&b.scale.top));
+    // A panel of marks alone has no scale of its own; it is lower than one that has.
+    let rank = |panel: &Panel| (panel.height, panel.scale.top);
+    let largest = present().max_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(std::cmp::Ordering::Equal));
     let (scale, unit, title) = match largest {
         Some(panel) => (panel.scale, panel.unit, panel.title.clone()),
         None => return Line { row, panels: Vec::new() },
@@ -145,7 +147,7 @@ fn line(row: Row, found: Vec<Option<Panel>>) -> Line {
     let panels = found
         .into_iter()
         .map(|panel| match panel {
-            Some(panel) => Panel { scale, unit, height, above, note: None, ..panel },
+            Some(panel) => Panel { title: title.clone(), scale, unit, height, above, note: None, ..panel },
             None => Panel {
                 title: title.clone(),
                 how: Vec::new(),

@@ -7,7 +7,8 @@ use super::finding::findings;
 use super::rows::{self, Group, groups};
 use super::signed::{cell, difference};
 use super::text::verdict;
-use super::{Change, Compared, cautions, label, unit};
+use super::label::short;
+use super::{Change, Compared, cautions, unit};
 use crate::report::html::{escaped, frame, sentence};
 use crate::report::json::digest;
 use crate::report::quantity::count;
@@ -70,7 +71,7 @@ fn table(compared: &Compared<'_>, arm: usize) -> String {
                 verdict(compared, arm, row),
             ];
             let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escaped(cell))).collect();
-            let _ = writeln!(out, "<tr><td>{}</td>{cells}</tr>", sentence(&label(measure)));
+            let _ = writeln!(out, "<tr><td>{}</td>{cells}</tr>", sentence(&short(measure)));
         }
     }
     out.push_str("</tbody>\n</table>\n</section>\n");

@@ -4,7 +4,7 @@
 use super::Compared;
 use crate::experiment::Measure;
 use crate::experiment::measure::{Of, Part};
-use crate::report::words::tasks;
+use crate::report::words::{readable, tasks};
 use crate::traffic::TrafficClass;
 
 /// Rows under one heading.
@@ -39,7 +39,14 @@ pub fn groups(compared: &Compared<'_>) -> Vec<Group> {
     let mut out: Vec<Group> = Vec::new();
     for class in classes(compared) {
         let rows = indexes(compared, |measure| is_shown(measure, class, measures));
-        out.push(Group { heading: tasks(class), rows });
+        // One group for each part of the run, the whole first.
+        for rows in rows.chunk_by(|a, b| measures[*a].part == measures[*b].part) {
+            let heading = match &measures[rows[0]].part {
+                Part::Whole => tasks(class),
+                Part::Phase(phase) => format!("{}, {}", tasks(class), readable(phase)),
+            };
+            out.push(Group { heading, rows: rows.to_vec() });
+        }
     }
     let rest = |measure: &Measure| match &measure.of {
         Of::Run => matches!(measure.key.as_str(), "recovery.total_s" | "recovery.queue_s"),
@@ -64,13 +71,13 @@ pub(super) fn factors(compared: &Compared<'_>) -> Vec<(Group, Option<usize>)> {
                 && matches!(&measure.of, Of::Class { name, .. } if *name == class.name)
         };
         let rows: Vec<usize> = (0..measures.len())
-            .filter(|row| is_factor(&&measures[*row]) && has_moved_from(compared, *row, 1.0))
+            .filter(|row| is_factor(&&measures[*row]) && multiplies(compared, *row))
             .collect();
         let place = match part {
             Part::Whole => String::new(),
-            Part::Phase(phase) => format!(" of the {}", crate::report::words::readable(phase)),
+            Part::Phase(phase) => format!(", {}", readable(phase)),
         };
-        let heading = format!("{}{place}, layer by layer", tasks(class));
+        let heading = format!("{}{place}: requests by layer", tasks(class));
         (!rows.is_empty()).then(|| (Group { heading, rows }, measures.iter().position(is_product)))
     };
     classes(compared).into_iter().filter_map(of).collect()
@@ -107,6 +114,12 @@ fn is_shown(measure: &Measure, class: &TrafficClass, all: &[Measure]) -> bool {
 fn indexes(compared: &Compared<'_>, wanted: impl Fn(&Measure) -> bool) -> Vec<usize> {
     let measures = &compared.comparison.trial.measures;
     (0..measures.len()).filter(|row| wanted(&measures[*row]) && has_moved_from(compared, *row, 0.0)).collect()
+}
+
+/// Whether a layer multiplies by anything but what is written as 1.00 in any arm.
+fn multiplies(compared: &Compared<'_>, row: usize) -> bool {
+    let mut means = compared.comparison.effects.iter().filter_map(|effects| effects[row].cell.mean());
+    means.any(|mean| (mean - 1.0).abs() >= 0.005)
 }
 
 /// Whether a measure is anything but this value in any arm.

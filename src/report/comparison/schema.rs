@@ -16,6 +16,13 @@ pub fn compare() -> Value {
             "description": description,
         })
     };
+    let measure = measure(
+        &["arms", "differences"],
+        json!({
+            "arms": named("cell", "By arm, over its seeds."),
+            "differences": named("difference", "By arm, against the first one, within each seed."),
+        }),
+    );
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": FORMAT,
@@ -66,30 +73,37 @@ pub fn compare() -> Value {
                 "properties": {"arm": text("The arm."), "text": text("What it does better and worse, in a sentence.")},
             }},
             "warnings": {"type": "array", "items": {"$ref": "#/$defs/warning"}},
-            "measures": {"type": "array", "items": {
-                "type": "object",
-                "required": ["path", "phase", "of", "name", "key", "kind", "lower_is_better", "is_headline", "narrow",
-                    "arms", "differences"],
-                "additionalProperties": false,
-                "properties": {
-                    "path": text("Its place, such as phases.overload.classes.report.amplification."),
-                    "phase": {"type": ["string", "null"], "description": "Null for the whole run."},
-                    "of": {"enum": ["class", "layer", "limit", "run"]},
-                    "name": {"type": ["string", "null"], "description": "The class or limit that it is of."},
-                    "key": text("Its name, as in the summary. `latency_all_s` counts what was not delivered as never; \
-                        of a layer it is the layer's factor."),
-                    "kind": {"enum": ["count", "ratio", "share", "seconds"]},
-                    "lower_is_better": {"type": "boolean"},
-                    "is_headline": {"type": "boolean"},
-                    "narrow": {"type": ["number", "null"], "description": "Half an interval below this is narrow \
-                        whatever the mean; null for a measure that is no headline."},
-                    "arms": named("cell", "By arm, over its seeds."),
-                    "differences": named("difference", "By arm, against the first one, within each seed."),
-                },
-            }},
+            "measures": {"type": "array", "items": measure},
         },
         "$defs": definitions(),
     })
+}
+
+/// What a measure is, with further keys.
+pub(crate) fn measure(keys: &[&str], further: Value) -> Value {
+    let mut schema = json!({
+        "type": "object",
+        "required": ["path", "phase", "of", "name", "key", "kind", "lower_is_better", "is_headline", "narrow"],
+        "additionalProperties": false,
+        "properties": {
+            "path": {"type": "string", "description": "Its place, such as phases.overload.classes.report.amplification."},
+            "phase": {"type": ["string", "null"], "description": "Null for the whole run."},
+            "of": {"enum": ["class", "layer", "limit", "run"]},
+            "name": {"type": ["string", "null"], "description": "The class or limit that it is of."},
+            "key": {"type": "string", "description": "Its name, as in the summary. `latency_all_s` counts what was not \
+                delivered as never; of a layer it is the layer's factor."},
+            "kind": {"enum": ["count", "ratio", "share", "seconds"]},
+            "lower_is_better": {"type": "boolean"},
+            "is_headline": {"type": "boolean"},
+            "narrow": {"type": ["number", "null"], "description": "Half an interval below this is narrow whatever the \
+                mean; null for a measure that is no headline."},
+        },
+    });
+    add_required(&mut schema, keys);
+    if let (Some(properties), Value::Object(further)) = (schema["properties"].as_object_mut(), further) {
+        properties.extend(further);
+    }
+    schema
 }
 
 /// What the documents of comparison and ablation share.

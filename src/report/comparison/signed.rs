@@ -4,6 +4,7 @@
 use crate::experiment::compare::{Cell, Effect};
 use crate::experiment::measure::Kind;
 use crate::report::quantity::{UNDEFINED, Unit, count};
+use crate::stats::Statistic;
 
 /// What is written for a time that does not come.
 const NEVER: &str = "never";
@@ -40,9 +41,14 @@ pub fn difference(first: &Effect, own: &Effect, kind: Kind, unit: Unit) -> Strin
             UNDEFINED.to_owned()
         };
     };
-    let half = paired.half_width();
+    self::statistic(statistic, kind, unit)
+}
+
+/// A mean with its sign and half of its 95 % interval.
+pub fn statistic(statistic: &Statistic, kind: Kind, unit: Unit) -> String {
     let (scale, sign) = scale(unit);
-    let (mean, half) = (statistic.mean / scale, half.map(|half| half / scale));
+    let half = statistic.ci95.map(|(low, high)| (high - low) / 2.0 / scale);
+    let mean = statistic.mean / scale;
     let decimals = decimals(kind, half.unwrap_or(mean.abs()), mean.abs());
     let text = match half {
         Some(half) => format!("{} ± {}", signed(mean, decimals), bare(half, decimals)),
@@ -52,7 +58,7 @@ pub fn difference(first: &Effect, own: &Effect, kind: Kind, unit: Unit) -> Strin
 }
 
 /// What one unit is, and its sign; shares differ by percentage points.
-const fn scale(unit: Unit) -> (f64, &'static str) {
+pub(super) const fn scale(unit: Unit) -> (f64, &'static str) {
     match unit {
         Unit::Count | Unit::Ratio => (1.0, ""),
         Unit::Share => (0.01, "pts"),

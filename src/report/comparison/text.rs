@@ -4,7 +4,8 @@
 use super::finding::findings;
 use super::rows::{self, Group, groups};
 use super::signed::{cell, difference};
-use super::{Compared, cautions, label, unit};
+use super::label::short;
+use super::{Compared, cautions, unit};
 use crate::experiment::Verdict;
 use crate::experiment::compare::NARROW;
 use crate::report::json::digest;
@@ -122,7 +123,7 @@ fn line(compared: &Compared<'_>, arm: usize, row: usize) -> Line {
     let largest = effects.iter().filter_map(|effect| effect.cell.mean()).fold(0.0, f64::max);
     let unit = unit(measure.kind, largest);
     Line {
-        label: label(measure),
+        label: short(measure),
         arms: effects.map(|effect| cell(&effect.cell, unit)),
         difference: difference(effects[0], effects[1], measure.kind, unit),
         verdict: verdict(compared, arm, row),
