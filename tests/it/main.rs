@@ -2,6 +2,7 @@
 //!
 //! - `theory`: queueing theory and closed forms; the interval over replicates covers the formula.
 //! - `field_cases`: situations from public reports with the answer worked out by hand.
+//! - `compare`, `ablate`: differences within the same worlds have the signs and sizes that were found independently.
 //! - `storms`: the incident comes out as reported, and each remedy does what it should.
 //! - `remedies`: no hint of `explain` makes worse what it is a remedy for.
 //! - `conformance`: every measured case of every client library.
@@ -22,8 +23,10 @@
 //! - `tidy`: layer order, banned words, files nobody uses.
 //! - `stage`: no tests; what the others stand on.
 
+mod ablate;
 #[cfg(feature = "cli")]
 mod cli;
+mod compare;
 mod conformance;
 mod conservation;
 mod determinism;

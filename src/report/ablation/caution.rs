@@ -21,11 +21,12 @@ pub fn cautions(ablated: &Ablated<'_>) -> Vec<Caution> {
     out
 }
 
-/// A combination that makes numbers better because what would have made them bad failed.
-fn died(ablated: &Ablated<'_>, arm: usize) -> Option<Caution> {
+/// The measure of the share that fails, of a class of jobs that loses clearly more of its tasks with a combination than
+/// with no fix.
+pub(super) fn has_died(ablated: &Ablated<'_>, arm: usize) -> Option<usize> {
     let comparison = ablated.compared.comparison;
     let measures = &comparison.trial.measures;
-    let lost = (0..measures.len()).find(|row| {
+    (0..measures.len()).find(|row| {
         let measure = &measures[*row];
         let of_jobs = matches!(&measure.of, Of::Class { live: false, .. });
         let share = |arm: usize| comparison.effects[arm][*row].cell.mean().unwrap_or(0.0);
@@ -34,7 +35,14 @@ fn died(ablated: &Ablated<'_>, arm: usize) -> Option<Caution> {
             && measure.key == "failed_share"
             && comparison.verdict(arm, *row) == Verdict::Worse
             && share(arm) - share(0) >= DIED
-    })?;
+    })
+}
+
+/// A combination that makes numbers better because what would have made them bad failed.
+fn died(ablated: &Ablated<'_>, arm: usize) -> Option<Caution> {
+    let comparison = ablated.compared.comparison;
+    let measures = &comparison.trial.measures;
+    let lost = has_died(ablated, arm)?;
     let class = measures[lost].class();
     let failed = measures.iter().position(|m| m.key == "failed" && m.part == Part::Whole && m.class() == class)?;
     let better: Vec<String> = telling(&ablated.compared)

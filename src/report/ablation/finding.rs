@@ -1,6 +1,7 @@
 //! Which fix matters for what, in words: for each number what all fixes together make of it, which of them cannot be
 //! left out, which would do alone, and which do harm alone.
 
+use super::caution::has_died;
 use super::{Ablated, telling};
 use crate::experiment::Verdict;
 use crate::report::comparison::{cell, label, unit};
@@ -43,7 +44,7 @@ fn finding(ablated: &Ablated<'_>, row: usize) -> Option<String> {
         .collect();
     needed.sort_by(|a, b| b.0.total_cmp(&a.0));
     let word = if total == Verdict::Better { "better" } else { "worse" };
-    let mut said = vec![format!("{}{}, {} → {}", label(measure), whose(ablated, row), value(0), value(all))];
+    let mut said = vec![format!("{}: {} → {}", subject(ablated, row), value(0), value(all))];
     let parts: Vec<String> =
         needed.iter().map(|(_, fix)| format!("{} ({} without it)", name(*fix), value(ablation.around(*fix).1))).collect();
     said.push(match (parts.as_slice(), total) {
@@ -52,18 +53,23 @@ fn finding(ablated: &Ablated<'_>, row: usize) -> Option<String> {
         (_, Verdict::Better) => format!("that takes {}", listed(&parts)),
         (_, _) => format!("it is worse for {}", listed(&parts)),
     });
-    let enough: Vec<String> = (0..ablation.fixes.len())
-        .filter(|fix| ablation.fixes.len() > 1 && share(0, ablation.around(*fix).0).is_some_and(|share| share >= ENOUGH))
-        .map(|fix| format!("{} ({})", name(fix), value(ablation.around(fix).0)))
-        .collect();
-    if total == Verdict::Better && !enough.is_empty() {
-        said.push(format!("{} alone would do", listed(&enough)));
-    }
-    let harm = of(harms_alone);
-    if total == Verdict::Better && !harm.is_empty() {
-        let list: Vec<String> =
-            harm.iter().map(|fix| format!("{} ({})", name(*fix), value(ablation.around(*fix).0))).collect();
-        said.push(format!("{} alone makes it worse", listed(&list)));
+    if total == Verdict::Better {
+        let alone = |fix: usize| ablation.around(fix).0;
+        let shown = |fix: &usize| format!("{} ({})", name(*fix), value(alone(*fix)));
+        let (died, enough): (Vec<usize>, Vec<usize>) = (0..ablation.fixes.len())
+            .filter(|fix| ablation.fixes.len() > 1 && share(0, alone(*fix)).is_some_and(|share| share >= ENOUGH))
+            .partition(|fix| has_died(ablated, alone(*fix)).is_some());
+        if !enough.is_empty() {
+            said.push(format!("alone, {} would do", listed(&enough.iter().map(shown).collect::<Vec<_>>())));
+        }
+        if !died.is_empty() {
+            let list = listed(&died.iter().map(shown).collect::<Vec<_>>());
+            said.push(format!("alone, {list} seems to do, since work has died of it"));
+        }
+        let harm = of(harms_alone);
+        if !harm.is_empty() {
+            said.push(format!("alone, {} would make it worse", listed(&harm.iter().map(shown).collect::<Vec<_>>())));
+        }
     }
     Some(format!("{}.", capitalised(&said.join("; "))))
 }
@@ -88,12 +94,12 @@ fn alone_only(ablated: &Ablated<'_>, row: usize) -> Option<String> {
         return None;
     }
     let none = cell(&comparison.effects[0][row].cell, unit);
-    let mut said = vec![format!("{}{}, {none}, is not moved by all fixes together", label(measure), whose(ablated, row))];
+    let mut said = vec![format!("{}: {none}, and all fixes together do not move it", subject(ablated, row))];
     if !better.is_empty() {
-        said.push(format!("{} alone makes it better", listed(&better)));
+        said.push(format!("alone, {} would make it better", listed(&better)));
     }
     if !worse.is_empty() {
-        said.push(format!("{} alone makes it worse", listed(&worse)));
+        said.push(format!("alone, {} would make it worse", listed(&worse)));
     }
     Some(format!("{}.", capitalised(&said.join("; "))))
 }
@@ -113,10 +119,10 @@ fn harms_alone(ablated: &Ablated<'_>, fix: usize, row: usize) -> bool {
     Verdict::of(&comparison.trial.measures[row], shift) == Verdict::Worse
 }
 
-/// "of reports".
-fn whose(ablated: &Ablated<'_>, row: usize) -> String {
+/// "reports, amplification in the overload".
+fn subject(ablated: &Ablated<'_>, row: usize) -> String {
     let measure = &ablated.compared.comparison.trial.measures[row];
     let classes = ablated.compared.arms.iter().flat_map(|arm| &arm.scenario.traffic);
     let class = classes.into_iter().find(|class| measure.class() == Some(class.name.as_str()));
-    class.map_or_else(String::new, |class| format!(" of {}", tasks(class)))
+    class.map_or_else(|| label(measure), |class| format!("{}, {}", tasks(class), label(measure)))
 }
