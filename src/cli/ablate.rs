@@ -73,14 +73,14 @@ pub(super) fn ablate(args: &AblateArgs) -> anyhow::Result<ExitCode> {
         .collect();
     let ablated =
         Ablated { compared: Compared { arms: &facts, comparison: &ablation.comparison }, ablation: &ablation };
-    let files = match &folder {
+    let complete = match &folder {
         Some(folder) => folder.complete(&items(&ablated, &command(args))?)?,
         None => Vec::new(),
     };
     if interrupt.is_set() {
         return Ok(interrupted(args.experiment.quiet, None));
     }
-    files::publish(files)?;
+    files::publish(complete)?;
     interrupt.let_go();
     let code = match args.experiment.format {
         Format::Text => stream::print_coloured(&text::text(&ablated, stream::columns()))?,
@@ -111,7 +111,11 @@ fn fixes(args: &AblateArgs, base: &Scenario) -> anyhow::Result<Vec<String>> {
     let known: Vec<&str> = base.fixes.iter().map(String::as_str).collect();
     for (index, name) in named.iter().enumerate() {
         if !base.fixes.contains(name) {
-            return Err(anyhow!("no fix `{}` in `{file}`\nhint: {}", name.escape_debug(), near::existing("fixes", &known, name)));
+            return Err(anyhow!(
+                "no fix `{}` in `{file}`\nhint: {}",
+                name.escape_debug(),
+                near::existing("fixes", &known, name)
+            ));
         }
         if named[..index].contains(name) {
             bail!("`--fixes`: `{name}` stands there twice\nhint: name each fix once");
@@ -155,11 +159,7 @@ fn refuse_idle(
 
 fn items(ablated: &Ablated<'_>, command: &str) -> anyhow::Result<Vec<Item>> {
     let page = anstream::adapter::strip_str(&text::text(ablated, COLUMNS)).to_string();
-    let bytes = [
-        format!("$ {command}\n\n{page}").into_bytes(),
-        json::text(ablated).into_bytes(),
-        csv::table(ablated)?,
-    ];
+    let bytes = [format!("$ {command}\n\n{page}").into_bytes(), json::text(ablated).into_bytes(), csv::table(ablated)?];
     Ok(NAMES.into_iter().zip(bytes).map(|(name, bytes)| Item { name, bytes }).collect())
 }
 

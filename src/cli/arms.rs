@@ -44,13 +44,10 @@ pub(super) fn read(args: &CompareArgs) -> anyhow::Result<Vec<ReadArm>> {
     let mut arms = Vec::new();
     for arm in wanted {
         let known = sources.iter().position(|source| source.path == arm.file);
-        let source = match known {
-            Some(index) => &sources[index],
-            None => {
-                sources.push(Source::read(&arm.file)?);
-                &sources[sources.len() - 1]
-            }
-        };
+        if known.is_none() {
+            sources.push(Source::read(&arm.file)?);
+        }
+        let source = &sources[known.unwrap_or(sources.len() - 1)];
         let sets: Vec<String> = args.set.iter().chain(&arm.patch).cloned().collect();
         let asked = engine::Asked { variant: arm.variant.as_deref(), fixes: &arm.fixes, sets: &sets };
         let read = engine::load_with(source, asked).and_then(|scenario| {
@@ -75,7 +72,8 @@ pub(super) fn facts(arms: &[ReadArm]) -> Vec<ArmFacts<'_>> {
 
 /// A slip in a patch is shown as one.
 fn in_patch(error: anyhow::Error, arm: &Wanted, sets: usize) -> anyhow::Error {
-    let Some(Refused(Refusal::Faulty { sets: texts, faults, left_out: 0, .. })) = error.downcast_ref::<Refused>() else {
+    let Some(Refused(Refusal::Faulty { sets: texts, faults, left_out: 0, .. })) = error.downcast_ref::<Refused>()
+    else {
         return error;
     };
     let [fault] = faults.as_slice() else { return error };
@@ -193,7 +191,10 @@ fn patch(text: &str) -> anyhow::Result<(String, Vec<String>)> {
     let rest = &text[name.len() + 1..];
     let name = name.trim();
     if !reader::is_name(name) {
-        bail!("`--patch`: is no name, found `{}`\nhint: names are made of letters, digits, `_` and `-`", name.escape_debug());
+        bail!(
+            "`--patch`: is no name, found `{}`\nhint: names are made of letters, digits, `_` and `-`",
+            name.escape_debug()
+        );
     }
     let parts = split(rest);
     if let Some(part) = parts.iter().find(|part| !part.contains('=')) {

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::arms::{self, ReadArm};
 use super::args::Format;
+use super::arms::{self, ReadArm};
 use super::experiment_args::{CompareArgs, ExperimentArgs};
 use super::files::{self, Folder, Item, folder_named};
 use super::interrupt::{Interrupt, interrupted};
@@ -18,8 +18,7 @@ use crate::random::Seed;
 use crate::report::comparison::{Compared, csv, html, json, text};
 
 /// The files of a comparison, in the order in which a person opens them.
-const NAMES: [&str; 5] =
-    ["comparison.html", "comparison.svg", "comparison.png", "comparison.json", "comparison.csv"];
+const NAMES: [&str; 5] = ["comparison.html", "comparison.svg", "comparison.png", "comparison.json", "comparison.csv"];
 
 /// Compares arms and says what differs.
 pub(super) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
@@ -28,7 +27,8 @@ pub(super) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let folder = path.as_deref().map(|path| Folder::prepare(path, &NAMES)).transpose()?;
     let interrupt = Interrupt::listen()?;
     let arms: Vec<Arm<'_>> = read.iter().map(|arm| Arm { name: &arm.name, scenario: &arm.scenario }).collect();
-    let result = with_progress(&args.experiment, &interrupt, |plan| Comparison::run(&arms, args.experiment.seeds(), plan));
+    let result =
+        with_progress(&args.experiment, &interrupt, |plan| Comparison::run(&arms, args.experiment.seeds(), plan));
     let comparison = match result {
         Ok(comparison) => comparison,
         Err(halted) => match halted.why {
@@ -63,11 +63,7 @@ pub(super) fn said(path: Option<&Path>, quiet: bool, names: &[&str]) {
 }
 
 /// Runs an experiment with a bar for whoever waits.
-pub(super) fn with_progress<T>(
-    args: &ExperimentArgs,
-    interrupt: &Interrupt,
-    run: impl FnOnce(Plan<'_>) -> T,
-) -> T {
+pub(super) fn with_progress<T>(args: &ExperimentArgs, interrupt: &Interrupt, run: impl FnOnce(Plan<'_>) -> T) -> T {
     let progress = Progress::over(Some(1), args.quiet);
     let at = |done| progress.at(done);
     let announce = |runs| progress.lengthen(runs);
@@ -89,8 +85,7 @@ fn folder(args: &ExperimentArgs, arms: &[ReadArm]) -> Option<PathBuf> {
 
 fn items(compared: &Compared<'_>, command: &str) -> anyhow::Result<Vec<Item>> {
     let picture = plot::comparison(compared, command, &Theme::LIGHT);
-    let page =
-        html::page(compared, &picture.svg(Setting::Page("light")), &plot::font::font_faces(), command);
+    let page = html::page(compared, &picture.svg(Setting::Page("light")), &plot::font::font_faces(), command);
     let bytes = [
         page.into_bytes(),
         picture.svg(Setting::File).into_bytes(),

@@ -162,8 +162,7 @@ impl Ablation {
     fn interaction(&self, rows: &[Vec<f64>]) -> Option<Statistic> {
         let (none, all) = (&rows[0], &rows[self.all_arm()]);
         let left = |seed: usize| {
-            let parts: f64 =
-                (0..self.fixes.len()).map(|fix| rows[self.around(fix).0][seed] - none[seed]).sum();
+            let parts: f64 = (0..self.fixes.len()).map(|fix| rows[self.around(fix).0][seed] - none[seed]).sum();
             all[seed] - none[seed] - parts
         };
         finite_everywhere(&(0..none.len()).map(left).collect::<Vec<f64>>())
@@ -211,7 +210,10 @@ mod tests {
 
     #[test]
     fn combinations_are_none_each_alone_all_but_each_and_all() {
-        assert_eq!(names(3, false), ["none", "only a", "only b", "only c", "all but a", "all but b", "all but c", "all"]);
+        assert_eq!(
+            names(3, false),
+            ["none", "only a", "only b", "only c", "all but a", "all but b", "all but c", "all"]
+        );
         assert_eq!(names(2, false), ["none", "only a", "only b", "all"]);
         assert_eq!(names(1, false), ["none", "all"]);
         let every = names(3, true);

@@ -111,23 +111,20 @@ impl Trial {
         // Seeds outside, arms inside: whoever interrupts has as many of each.
         let jobs: Vec<(usize, u64)> = (from..until).flat_map(|k| (0..arms.len()).map(move |arm| (arm, k))).collect();
         // A pool that cannot be built is no reason to fail: the caller's thread does the work.
-        let rows: Result<Vec<Row>, Halted> = match rayon::ThreadPoolBuilder::new()
-            .num_threads(plan.threads.unwrap_or(0))
-            .build()
-        {
-            Ok(pool) => pool.install(|| jobs.into_par_iter().map(one).collect()),
-            Err(_) => jobs.into_iter().map(one).collect(),
-        };
+        let rows: Result<Vec<Row>, Halted> =
+            match rayon::ThreadPoolBuilder::new().num_threads(plan.threads.unwrap_or(0)).build() {
+                Ok(pool) => pool.install(|| jobs.into_par_iter().map(one).collect()),
+                Err(_) => jobs.into_iter().map(one).collect(),
+            };
         for Row { arm, first, digest, world_digest, values } in rows? {
-            match first {
-                Some(first) => self.arms.push(Outcomes { first, digest, world_digest, rows: vec![values] }),
-                None => {
-                    let own = &mut self.arms[arm];
-                    own.digest = own.digest.wrapping_add(digest);
-                    own.world_digest = own.world_digest.wrapping_add(world_digest);
-                    own.rows.push(values);
-                }
+            if let Some(first) = first {
+                self.arms.push(Outcomes { first, digest, world_digest, rows: vec![values] });
+                continue;
             }
+            let own = &mut self.arms[arm];
+            own.digest = own.digest.wrapping_add(digest);
+            own.world_digest = own.world_digest.wrapping_add(world_digest);
+            own.rows.push(values);
         }
         Ok(())
     }

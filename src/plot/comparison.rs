@@ -60,7 +60,8 @@ pub fn comparison(compared: &Compared<'_>, command: &str, theme: &Theme) -> Pict
 
     let mut sheet = Sheet::default();
     let said = findings(compared);
-    let title = said.first().map_or_else(String::new, |said| said.replace('`', ""));
+    // Title and gutter are of the last arm: where there are several, the fixes pile up to it.
+    let title = said.last().map_or_else(String::new, |said| said.replace('`', ""));
     let mut y = head(&mut sheet, compared, &title, theme);
     y = columns(&mut sheet, compared, &views, y + 34.0);
     let strips = y + 12.0;
@@ -239,36 +240,25 @@ fn columns(sheet: &mut Sheet, compared: &Compared<'_>, views: &[View<'_>], y: f6
 }
 
 /// What the marks mean, and the command; returns the height of the picture.
-fn foot(
-    sheet: &mut Sheet,
-    compared: &Compared<'_>,
-    views: &[View<'_>],
-    command: &str,
-    y: f64,
-    theme: &Theme,
-) -> f64 {
+fn foot(sheet: &mut Sheet, compared: &Compared<'_>, views: &[View<'_>], command: &str, y: f64, theme: &Theme) -> f64 {
     const NOTE: f64 = 12.5;
     const LEADING: f64 = 18.0;
     let form = Form::WIDE;
     let room = form.width - 2.0 * form.margin;
-    let mut text = format!(
+    let mut sentences = vec![format!(
         "Dashed: {}, drawn again over the others. Requests stand where they were sent; panels of a row share their \
          scale.",
         compared.reference().name
-    );
+    )];
     if compared.arms.len() > views.len() {
         let hidden: Vec<&str> = compared.arms[views.len()..].iter().map(|arm| arm.name.as_str()).collect();
-        text += &format!(" Not drawn: {}.", hidden.join(", "));
+        sentences.push(format!("Not drawn: {}.", hidden.join(", ")));
     }
-    if let Some(cut) = views.first().and_then(|view| view.range.cut.map(|end| (view, end))) {
-        let (view, end) = cut;
-        text += &format!(
-            " Not shown: {}s {} to {}.",
-            view.axis.unit.word(),
-            view.axis.says(view.axis.to),
-            view.axis.says(end)
-        );
+    if let Some((view, end)) = views.first().and_then(|view| view.range.cut.map(|end| (view, end))) {
+        let [from, to] = [view.axis.to, end].map(|at| view.axis.says(at));
+        sentences.push(format!("Not shown: {}s {from} to {to}.", view.axis.unit.word()));
     }
+    let text = sentences.join(" ");
     let mut last = y + 16.0;
     for line in paragraph::wrap(&text, room, Face::Regular, NOTE) {
         last += LEADING;

@@ -37,7 +37,8 @@ pub(super) fn take(root: &mut Table, faults: &Faults) -> Fixes {
             let message = format!("must be a table of changes, found {}", entry.node.value.kind());
             faults.add(Fault::new(entry.node.place, message).hint("write [fixes.NAME] and the changes below it"));
         } else if changes.is_empty() {
-            faults.add(Fault::new(entry.key, "changes nothing").hint("write what it changes below it, or leave it out"));
+            faults
+                .add(Fault::new(entry.key, "changes nothing").hint("write what it changes below it, or leave it out"));
         }
         for fixed in ["base", "variants", "fixes", "extends", "horizon"] {
             if let Some(entry) = changes.remove(fixed) {
@@ -80,7 +81,8 @@ impl Fixes {
                 let clash = changed.iter().find(|(_, earlier)| earlier.clashes(leaf));
                 if let Some((other, _)) = clash {
                     let message = format!("`{}` gives `{}` another value", self.names[*other], leaf.path.join("."));
-                    faults.add(Fault::new(leaf.place, message).hint("leave one of the two fixes out, or make them one"));
+                    faults
+                        .add(Fault::new(leaf.place, message).hint("leave one of the two fixes out, or make them one"));
                 }
             }
             changed.extend(own.into_iter().map(|leaf| (index, leaf)));

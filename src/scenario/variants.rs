@@ -84,9 +84,9 @@ impl Variants {
                 None => Vec::new(),
                 Some(entry) => extends(&Field::new(entry.key, &entry.node, faults), &names),
             };
-            let fixes = table.remove("fixes").map_or_else(Vec::new, |entry| {
-                fixes.named(&Field::new(entry.key, &entry.node, faults))
-            });
+            let fixes = table
+                .remove("fixes")
+                .map_or_else(Vec::new, |entry| fixes.named(&Field::new(entry.key, &entry.node, faults)));
             self.patches.push(Patch { name: (*name).to_owned(), extends, fixes, table });
         }
         self.check_cycles(&entries.iter().map(|(_, entry)| entry.key).collect::<Vec<_>>(), faults);

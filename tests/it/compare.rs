@@ -121,8 +121,7 @@ fn four_turns(layer: &str) -> Scenario {
 
 #[test]
 fn latencies_of_all_count_what_failed_as_never() {
-    let (once, twice) =
-        (four_turns("max_attempts = 1"), four_turns("max_attempts = 2, backoff = { fixed = \"10s\" }"));
+    let (once, twice) = (four_turns("max_attempts = 1"), four_turns("max_attempts = 2, backoff = { fixed = \"10s\" }"));
     let comparison = compared(&[("once", &once), ("twice", &twice)], Replicates::Exactly(3), None);
     let never = |arm: usize, path: &str| comparison.effects[arm][row(&comparison, path)].cell.never;
     // Two of four are delivered after 1 s each: the median of all lies between the second and one that never came.
@@ -154,7 +153,8 @@ fn seeds_are_added_until_every_headline_difference_is_narrow() {
     assert_eq!(format!("{:?}", exactly.effects), format!("{:?}", sure.effects));
     for (row, measure) in sure.trial.measures.iter().enumerate().filter(|(_, measure)| measure.headline) {
         let effect = |arm: usize| &sure.effects[arm][row];
-        let Some(half) = effect(1).paired.as_ref().filter(|paired| paired.is_whole()).and_then(Paired::half_width) else {
+        let Some(half) = effect(1).paired.as_ref().filter(|paired| paired.is_whole()).and_then(Paired::half_width)
+        else {
             continue;
         };
         let mean = [0, 1].map(|arm| effect(arm).cell.mean().unwrap_or(0.0).abs()).into_iter().fold(0.0, f64::max);

@@ -14,10 +14,13 @@
 //! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
 //! - `golden`: every number of every shipped scenario against `tests/golden/`.
 //! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
+//! - `fixes`: what fixes change, and what is refused of them.
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
 //! - `scenario_vocabulary`: every general key of a retry layer, and what is refused of them.
 //! - `queue`: the event queue against a model, over random histories.
 //! - `cli`: the program as a shell sees it.
+//! - `experiments`: `compare` and `ablate` as a shell sees them.
+//! - `schema`: every document is what its schema says.
 //! - `readme`: the commands of the README and of `docs/` are run.
 //! - `reference`: `outputs/reference/` and the table of the incident are today's.
 //! - `tidy`: layer order, banned words, files nobody uses.
@@ -30,7 +33,10 @@ mod compare;
 mod conformance;
 mod conservation;
 mod determinism;
+#[cfg(feature = "cli")]
+mod experiments;
 mod field_cases;
+mod fixes;
 mod golden;
 mod header_grammar;
 mod presets;
@@ -46,6 +52,8 @@ mod remedies;
 mod scenario_errors;
 mod scenario_robustness;
 mod scenario_vocabulary;
+#[cfg(feature = "cli")]
+mod schema;
 mod small_world;
 mod stage;
 mod storms;

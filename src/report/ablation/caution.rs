@@ -58,10 +58,15 @@ fn died(ablated: &Ablated<'_>, arm: usize) -> Option<Caution> {
     let name = &ablated.compared.arms[arm].name;
     Some(Caution {
         kind: "survivors",
-        seen: format!("with `{name}` {is} tasks of `{}` fail instead of {was}, and {} better", class.unwrap_or(""), are(&better)),
-        meaning: "the work that would have asked for more, or come late, has died: the fix spares the provider by losing \
+        seen: format!(
+            "with `{name}` {is} tasks of `{}` fail instead of {was}, and {} better",
+            class.unwrap_or(""),
+            are(&better)
+        ),
+        meaning:
+            "the work that would have asked for more, or come late, has died: the fix spares the provider by losing \
                   it"
-        .to_owned(),
+            .to_owned(),
         remedy: "count what failed first, and look at the fix together with one that keeps the work".to_owned(),
     })
 }

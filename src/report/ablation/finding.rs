@@ -45,8 +45,10 @@ fn finding(ablated: &Ablated<'_>, row: usize) -> Option<String> {
     needed.sort_by(|a, b| b.0.total_cmp(&a.0));
     let word = if total == Verdict::Better { "better" } else { "worse" };
     let mut said = vec![format!("{}: {} → {}", subject(ablated, row), value(0), value(all))];
-    let parts: Vec<String> =
-        needed.iter().map(|(_, fix)| format!("{} ({} without it)", name(*fix), value(ablation.around(*fix).1))).collect();
+    let parts: Vec<String> = needed
+        .iter()
+        .map(|(_, fix)| format!("{} ({} without it)", name(*fix), value(ablation.around(*fix).1)))
+        .collect();
     said.push(match (parts.as_slice(), total) {
         ([], _) => format!("{word}, but it hangs on no single fix: without any one of them it is much the same"),
         ([only], Verdict::Better) => format!("that is {only}"),

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use super::{Ablated, cautions, findings};
 use crate::experiment::Verdict;
 use crate::report::comparison::json::{METHOD, cell, change, describe, difference};
-use crate::report::json::{digest, statistic_value};
 use crate::report::counting;
+use crate::report::json::{digest, statistic_value};
 
 /// The version of the document.
 pub const FORMAT: &str = "retrycast.ablate/1";
@@ -73,7 +73,10 @@ fn measure(ablated: &Ablated<'_>, row: usize) -> Value {
         .collect();
     let all = ablation.all_arm();
     value.insert("combinations".to_owned(), combinations.into());
-    value.insert("total".to_owned(), difference(comparison.effects[all][row].paired.as_ref(), comparison.verdict(all, row)));
+    value.insert(
+        "total".to_owned(),
+        difference(comparison.effects[all][row].paired.as_ref(), comparison.verdict(all, row)),
+    );
     value.insert("fixes".to_owned(), fixes.into());
     let interaction = ablation.interactions[row].as_ref().map(|left| statistic_value(Some(left), false));
     value.insert("interaction".to_owned(), interaction.into());

@@ -1,8 +1,8 @@
 //! An ablation says which fix matters for what: a table of all combinations, what each fix does alone and what goes
 //! wrong without it, and the same in words.
 
-pub mod csv;
 mod caution;
+pub mod csv;
 mod finding;
 pub mod json;
 pub mod schema;

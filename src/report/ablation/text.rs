@@ -14,6 +14,9 @@ use crate::report::words::readable;
 /// The widest name of a combination.
 const NAME: usize = 26;
 
+/// The widest cell.
+const CELL: usize = 18;
+
 /// The ablation as text for a page of so many columns.
 pub fn text(ablated: &Ablated<'_>, columns: usize) -> String {
     let mut page = Page::new(columns);
@@ -61,13 +64,14 @@ struct Column {
 
 impl Column {
     fn width(&self) -> usize {
-        self.cells.iter().chain(&self.head).map(|cell| width(cell)).max().unwrap_or(0).min(18) + 2
+        self.cells.iter().chain(&self.head).map(|cell| width(cell)).max().unwrap_or(0).min(CELL) + 2
     }
 }
 
 /// Writes columns side by side, as many as fit, the rest below.
 fn tables(page: &mut Page, names: &[String], columns: &[Column]) {
-    let label = names.iter().map(|name| width(name)).max().unwrap_or(0).min(NAME) + 2;
+    let widest = NAME.min(page.width() - CELL - 4);
+    let label = names.iter().map(|name| width(name)).max().unwrap_or(0).min(widest) + 2;
     let mut from = 0;
     while from < columns.len() {
         let mut to = from + 1;
@@ -80,7 +84,7 @@ fn tables(page: &mut Page, names: &[String], columns: &[Column]) {
         let shown = &columns[from..to];
         for line in 0..3 {
             if shown.iter().any(|column| !column.head[line].is_empty()) {
-                let heads = shown.iter().map(|column| right(&cut(&column.head[line], 18), column.width()));
+                let heads = shown.iter().map(|column| right(&cut(&column.head[line], CELL), column.width()));
                 page.line(&format!("{}{}", left("", label), heads.collect::<String>()));
             }
         }
@@ -132,9 +136,8 @@ fn contributions(page: &mut Page, ablated: &Ablated<'_>, rows: &[usize]) {
             let all = Effect { cell: all.cell.clone(), paired: Some(contribution.last.clone()) };
             cells.push(said(&comparison.effects[but][*row], &all));
         }
-        let bare = |statistic: &crate::stats::Statistic| {
-            crate::report::comparison::statistic(statistic, measure.kind, unit)
-        };
+        let bare =
+            |statistic: &crate::stats::Statistic| crate::report::comparison::statistic(statistic, measure.kind, unit);
         if has_worth {
             let worths = ablation.contributions[*row].iter().map(|own| own.shapley.as_ref());
             cells.extend(worths.map(|worth| worth.map_or_else(|| UNDEFINED.to_owned(), bare)));
@@ -143,8 +146,11 @@ fn contributions(page: &mut Page, ablated: &Ablated<'_>, rows: &[usize]) {
         Column { head: head(measure), cells }
     };
     page.blank();
-    page.paragraph("  ", "what each fix changes, ± 95 %: alone, and when it comes last; interaction is the whole less the sum \
-        of each alone");
+    page.paragraph(
+        "  ",
+        "what each fix changes, ± 95 %: alone, and when it comes last; interaction is the whole less the sum \
+        of each alone",
+    );
     tables(page, &names, &rows.iter().map(column).collect::<Vec<_>>());
 }
 

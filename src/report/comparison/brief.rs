@@ -1,8 +1,8 @@
 //! One difference in a few words, for a picture that has room for one number.
 
+use super::Compared;
 use super::label::{label, unit};
 use super::signed::{cell, difference, scale, signed};
-use super::Compared;
 use crate::experiment::measure::Kind;
 use crate::report::quantity::{Unit, count};
 

@@ -2,11 +2,11 @@
 //! fast, a mean lies between two groups where no run ends, the worlds were not the same, or chance explains it. Each
 //! caution says what was seen, what it may mean, and what to try.
 
+use super::Compared;
 use super::finding::{is_of_survivors, loudest};
 use super::label::{label, unit};
 use super::rows::classes;
 use super::signed::cell;
-use super::Compared;
 use crate::experiment::compare::NARROW;
 use crate::experiment::measure::Part;
 use crate::experiment::{Measure, Verdict};

@@ -1,10 +1,10 @@
 //! The sentence that a comparison comes to: what an arm does better than the first one, and at what price. Only what
 //! chance does not explain is in it.
 
+use super::Compared;
 use super::label::unit;
 use super::rows::classes;
 use super::signed::cell;
-use super::Compared;
 use crate::experiment::measure::{Kind, Of, Part};
 use crate::experiment::{Measure, Verdict};
 use crate::report::quantity::{Unit, count};
@@ -57,7 +57,9 @@ fn clauses(compared: &Compared<'_>, arm: usize) -> (Vec<String>, Vec<String>) {
 fn telling(compared: &Compared<'_>) -> Vec<usize> {
     let measures = &compared.comparison.trial.measures;
     let mut rows: Vec<usize> = Vec::new();
-    let find = |wanted: &dyn Fn(&Measure) -> bool| (0..measures.len()).filter(|row| wanted(&measures[*row])).collect::<Vec<_>>();
+    let find = |wanted: &dyn Fn(&Measure) -> bool| {
+        (0..measures.len()).filter(|row| wanted(&measures[*row])).collect::<Vec<_>>()
+    };
     rows.extend(find(&|m| m.headline && m.key == "requests"));
     rows.extend(find(&|m| m.key == "failed" && m.part == Part::Whole));
     for class in classes(compared).into_iter().filter(|class| class.is_live()) {

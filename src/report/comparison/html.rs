@@ -4,10 +4,10 @@
 use std::fmt::Write as _;
 
 use super::finding::findings;
+use super::label::short;
 use super::rows::{self, Group, groups};
 use super::signed::{cell, difference};
 use super::text::verdict;
-use super::label::short;
 use super::{Change, Compared, cautions, unit};
 use crate::report::html::{escaped, frame, sentence};
 use crate::report::json::digest;
@@ -29,12 +29,17 @@ pub fn page(compared: &Compared<'_>, picture: &str, font_faces: &str, command: &
     frame(&title, font_faces, &body)
 }
 
+/// The pieces of HTML that things make, one after the other.
+fn each<T>(things: impl IntoIterator<Item = T>, html: impl Fn(T) -> String) -> String {
+    things.into_iter().map(html).collect::<Vec<_>>().concat()
+}
+
 fn names(compared: &Compared<'_>) -> String {
     compared.arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn head(compared: &Compared<'_>) -> String {
-    let said: String = findings(compared).iter().map(|said| format!("<h1>{}</h1>\n", sentence(said))).collect();
+    let said = each(findings(compared), |said| format!("<h1>{}</h1>\n", sentence(&said)));
     format!(
         "<header>\n<p class=\"run\"><b>retrycast</b> {} · {} · seed {} · {} replicates</p>\n{said}\
          <p class=\"lead\">{}</p>\n</header>\n",
@@ -70,7 +75,7 @@ fn table(compared: &Compared<'_>, arm: usize) -> String {
                 difference(effects[0], effects[1], measure.kind, unit),
                 verdict(compared, arm, row),
             ];
-            let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escaped(cell))).collect();
+            let cells = each(cells, |cell| format!("<td>{}</td>", escaped(&cell)));
             let _ = writeln!(out, "<tr><td>{}</td>{cells}</tr>", sentence(&short(measure)));
         }
     }
@@ -79,13 +84,10 @@ fn table(compared: &Compared<'_>, arm: usize) -> String {
 }
 
 fn beware(compared: &Compared<'_>) -> String {
-    let list: String = cautions(compared)
-        .iter()
-        .map(|caution| {
-            let [seen, meaning, remedy] = [&caution.seen, &caution.meaning, &caution.remedy].map(|text| sentence(text));
-            format!("<li><b>{seen}.</b> It may mean: {meaning}. Try: {remedy}.</li>\n")
-        })
-        .collect();
+    let list = each(cautions(compared), |caution| {
+        let [seen, meaning, remedy] = [&caution.seen, &caution.meaning, &caution.remedy].map(|text| sentence(text));
+        format!("<li><b>{seen}.</b> It may mean: {meaning}. Try: {remedy}.</li>\n")
+    });
     if list.is_empty() { list } else { format!("<section>\n<h2>Beware</h2>\n<ul>\n{list}</ul>\n</section>\n") }
 }
 
@@ -93,8 +95,7 @@ fn changed(compared: &Compared<'_>) -> String {
     let mut out = "<section>\n<h2>What differs</h2>\n".to_owned();
     for arm in compared.others() {
         let facts = &compared.arms[arm];
-        let items: String =
-            facts.changes.iter().map(|change| format!("<li>{}</li>\n", sentence(&change_words(change)))).collect();
+        let items = each(&facts.changes, |change| format!("<li>{}</li>\n", sentence(&change_words(change))));
         let _ = write!(out, "<p><b>{}</b></p>\n<ul>\n{items}</ul>\n", escaped(&facts.name));
     }
     out.push_str("</section>\n");
@@ -112,12 +113,9 @@ pub(super) fn change_words(change: &Change) -> String {
 }
 
 fn again(compared: &Compared<'_>, command: &str) -> String {
-    let digests: String = compared
-        .arms
-        .iter()
-        .zip(&compared.comparison.trial.arms)
-        .map(|(arm, own)| format!("<li>{}: <code>{}</code></li>\n", escaped(&arm.name), digest(own.digest)))
-        .collect();
+    let digests = each(compared.arms.iter().zip(&compared.comparison.trial.arms), |(arm, own)| {
+        format!("<li>{}: <code>{}</code></li>\n", escaped(&arm.name), digest(own.digest))
+    });
     format!(
         "<section>\n<h2>Print it again</h2>\n<p>Intervals are {}. Rows “of all” count what was not delivered as \
          never.</p>\n<p><code>{}</code></p>\n<p>The same file, seed and version give the same digests:</p>\n<ul>\n{digests}</ul>\n\

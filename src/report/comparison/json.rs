@@ -16,7 +16,8 @@ use crate::stats::Paired;
 pub const FORMAT: &str = "retrycast.compare/1";
 
 /// How intervals are made, in words.
-pub(crate) const METHOD: &str = "Student's t over the differences within each seed; where one side is never, the sign test";
+pub(crate) const METHOD: &str =
+    "Student's t over the differences within each seed; where one side is never, the sign test";
 
 /// The document.
 pub fn document(compared: &Compared<'_>) -> Value {

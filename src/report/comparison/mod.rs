@@ -105,7 +105,8 @@ mod tests {
         let settings = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
             pairs.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect()
         };
-        let first = settings(&[("horizon", "1"), ("clients.a.layers.sdk.max_retries", "2"), ("traffic.a.workers", "8")]);
+        let first =
+            settings(&[("horizon", "1"), ("clients.a.layers.sdk.max_retries", "2"), ("traffic.a.workers", "8")]);
         let other = settings(&[
             ("horizon", "1"),
             ("clients.a.layers.sdk.max_retries", "3"),
@@ -117,6 +118,9 @@ mod tests {
         let expected =
             [("clients.a.layers.sdk.max_retries", false), ("traffic.a.workers", false), ("traffic.a.arrivals", true)];
         assert_eq!(shown, expected);
-        assert_eq!((found[0].from.as_deref(), found[0].to.as_deref(), found[1].to.as_deref()), (Some("2"), Some("3"), None));
+        assert_eq!(
+            (found[0].from.as_deref(), found[0].to.as_deref(), found[1].to.as_deref()),
+            (Some("2"), Some("3"), None)
+        );
     }
 }

@@ -62,17 +62,15 @@ pub fn groups(compared: &Compared<'_>) -> Vec<Group> {
 pub(super) fn factors(compared: &Compared<'_>) -> Vec<(Group, Option<usize>)> {
     let measures = &compared.comparison.trial.measures;
     let of = |class: &TrafficClass| {
-        let is_factor =
-            |measure: &&Measure| matches!(&measure.of, Of::Layer { class: name } if *name == class.name);
+        let is_factor = |measure: &&Measure| matches!(&measure.of, Of::Layer { class: name } if *name == class.name);
         let part = &measures.iter().find(is_factor)?.part;
         let is_product = |measure: &Measure| {
             measure.key == "amplification_by_task"
                 && measure.part == *part
                 && matches!(&measure.of, Of::Class { name, .. } if *name == class.name)
         };
-        let rows: Vec<usize> = (0..measures.len())
-            .filter(|row| is_factor(&&measures[*row]) && multiplies(compared, *row))
-            .collect();
+        let rows: Vec<usize> =
+            (0..measures.len()).filter(|row| is_factor(&&measures[*row]) && multiplies(compared, *row)).collect();
         let place = match part {
             Part::Whole => String::new(),
             Part::Phase(phase) => format!(", {}", readable(phase)),

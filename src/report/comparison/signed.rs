@@ -22,7 +22,11 @@ pub fn cell(cell: &Cell, unit: Unit) -> String {
 fn full(unit: Unit, mean: f64) -> String {
     match unit {
         Unit::Count if mean < 10.0 && mean > 0.0 && mean.fract() != 0.0 => {
-            if mean < 0.05 { "<0.1".to_owned() } else { format!("{mean:.1}") }
+            if mean < 0.05 {
+                "<0.1".to_owned()
+            } else {
+                format!("{mean:.1}")
+            }
         }
         Unit::Count | Unit::Ratio | Unit::Share | Unit::Time(_) => unit.full(mean),
     }

@@ -2,9 +2,9 @@
 //! within the same worlds, and in how many of them it went that way; then what each layer did, and what to beware of.
 
 use super::finding::findings;
+use super::label::short;
 use super::rows::{self, Group, groups};
 use super::signed::{cell, difference};
-use super::label::short;
 use super::{Compared, cautions, unit};
 use crate::experiment::Verdict;
 use crate::experiment::compare::NARROW;
@@ -56,6 +56,13 @@ fn changes(page: &mut Page, compared: &Compared<'_>) {
     }
 }
 
+/// The head of the differences.
+const HEAD: &str = "difference ± 95 %";
+
+/// How long the name of an arm is over its column.
+const SHORTEST: usize = 6;
+const LONGEST: usize = 24;
+
 /// The columns of a table.
 struct Columns {
     label: usize,
@@ -84,19 +91,24 @@ fn table(page: &mut Page, compared: &Compared<'_>, arm: usize) {
         lines.extend(product);
         blocks.push((heading, lines));
     }
-    let of = |measure: &dyn Fn(&Line) -> usize| blocks.iter().flat_map(|(_, lines)| lines).map(measure).max().unwrap_or(0);
-    let columns = Columns {
-        label: of(&|line| width(&line.label)) + 4,
-        arms: [0, 1].map(|at| of(&|line: &Line| width(&line.arms[at])).max(width(names[at]).min(12)) + 2),
-        difference: of(&|line| width(&line.difference)).max("difference ± 95 %".len() - 1) + 2,
-    };
-    let verdict = of(&|line| width(&line.verdict)).max(14) + 2;
-    let total = columns.label + columns.arms.iter().sum::<usize>() + columns.difference + verdict;
+    let of =
+        |measure: &dyn Fn(&Line) -> usize| blocks.iter().flat_map(|(_, lines)| lines).map(measure).max().unwrap_or(0);
     let seeds = format!("of {} {}", count(n as f64), if n == 1 { "seed" } else { "seeds" });
+    let verdict = of(&|line| width(&line.verdict)).max(width(&seeds)) + 2;
+    // A long name is cut where it would cost the table its form.
+    let with_names = |longest: usize| Columns {
+        label: of(&|line| width(&line.label)) + 4,
+        arms: [0, 1].map(|at| of(&|line: &Line| width(&line.arms[at])).max(width(names[at]).min(longest)) + 2),
+        difference: of(&|line| width(&line.difference)).max(width(HEAD)) + 2,
+    };
+    let total = |columns: &Columns| columns.label + columns.arms.iter().sum::<usize>() + columns.difference + verdict;
+    let fits = |longest: &usize| total(&with_names(*longest)) <= page.width();
+    let columns = with_names((SHORTEST..=LONGEST).rev().find(fits).unwrap_or(SHORTEST));
+    let total = total(&columns);
     page.blank();
     if total <= page.width() {
         let head: String = (0..2).map(|at| right(&cut(names[at], columns.arms[at] - 2), columns.arms[at])).collect();
-        let head = format!("{}{head}{}", left("", columns.label), right("difference ± 95 %", columns.difference));
+        let head = format!("{}{head}{}", left("", columns.label), right(HEAD, columns.difference));
         page.line(&format!("{head}  {seeds}"));
     } else {
         page.paragraph("  ", &format!("{} → {}, difference ± 95 %, {seeds}", names[0], names[1]));
@@ -177,7 +189,11 @@ fn foot(page: &mut Page, compared: &Compared<'_>) {
             ),
         );
     }
-    let digests: Vec<String> =
-        compared.arms.iter().zip(&compared.comparison.trial.arms).map(|(arm, own)| format!("{} {}", arm.name, digest(own.digest))).collect();
+    let digests: Vec<String> = compared
+        .arms
+        .iter()
+        .zip(&compared.comparison.trial.arms)
+        .map(|(arm, own)| format!("{} {}", arm.name, digest(own.digest)))
+        .collect();
     page.paragraph("  ", &format!("digests: {}", digests.join(", ")));
 }

@@ -56,7 +56,8 @@ impl Page {
     pub fn hanging(&mut self, first: &str, rest: &str, text: &str) {
         let mut line = first.to_owned();
         let mut is_empty = true;
-        for word in words(text) {
+        let most = self.width.saturating_sub(width(rest)).max(1);
+        for word in words(text).into_iter().flat_map(|word| pieces(word, most)) {
             if !is_empty && width(&line) + 1 + width(&word) > self.width {
                 self.line(&line);
                 rest.clone_into(&mut line);
@@ -91,6 +92,15 @@ fn words(text: &str) -> Vec<String> {
         }
     }
     out
+}
+
+/// A word that is wider than a line, such as a path or a long name, goes on in the next one.
+fn pieces(word: String, most: usize) -> Vec<String> {
+    if width(&word) <= most || word.contains('\u{1b}') {
+        return vec![word];
+    }
+    let letters: Vec<char> = word.chars().collect();
+    letters.chunks(most).map(|piece| piece.iter().collect()).collect()
 }
 
 /// How many columns a text takes, colour codes left out.
