@@ -16,12 +16,13 @@ use super::stream;
 use crate::document::near;
 use crate::experiment::ablate::{MOST, MOST_COMBINED, combinations};
 use crate::experiment::{Ablation, Arm, Combination, Stopped};
+use crate::plot::{self, Setting, Theme};
 use crate::report::ablation::{Ablated, csv, json, text};
 use crate::report::comparison::{ArmFacts, Compared, changes};
 use crate::scenario::Scenario;
 
 /// The files of an ablation, in the order in which a person opens them.
-const NAMES: [&str; 3] = ["ablation.txt", "ablation.json", "ablation.csv"];
+const NAMES: [&str; 5] = ["ablation.txt", "ablation.svg", "ablation.png", "ablation.json", "ablation.csv"];
 
 /// The columns of the page that is written to a file.
 const COLUMNS: usize = 120;
@@ -159,7 +160,14 @@ fn refuse_idle(
 
 fn items(ablated: &Ablated<'_>, command: &str) -> anyhow::Result<Vec<Item>> {
     let page = anstream::adapter::strip_str(&text::text(ablated, COLUMNS)).to_string();
-    let bytes = [format!("$ {command}\n\n{page}").into_bytes(), json::text(ablated).into_bytes(), csv::table(ablated)?];
+    let picture = plot::ablation(ablated, command, &Theme::LIGHT);
+    let bytes = [
+        format!("$ {command}\n\n{page}").into_bytes(),
+        picture.svg(Setting::File).into_bytes(),
+        picture.png(1.0)?,
+        json::text(ablated).into_bytes(),
+        csv::table(ablated)?,
+    ];
     Ok(NAMES.into_iter().zip(bytes).map(|(name, bytes)| Item { name, bytes }).collect())
 }
 

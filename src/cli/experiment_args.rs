@@ -63,7 +63,7 @@ pub(super) struct CompareArgs {
 /// The fixes are the tables [fixes.NAME] of the file, patches like variants. No fix, each alone, all but each, and all
 /// meet the same seeds. Prints in words which fix cannot be left out for which number, which would do alone and which
 /// does harm alone, then the table of all combinations and what each fix changes. Files go to a folder of their own:
-/// ablation.txt, ablation.json, ablation.csv.
+/// ablation.txt, ablation.svg and .png, ablation.json, ablation.csv.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  \
     All fixes of the file, on the system as it was:\n    \

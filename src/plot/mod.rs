@@ -4,6 +4,7 @@
 //! Everything is laid out as marks on a sheet first, with text measured in the fonts of the binary, and then
 //! painted through plotters: by its SVG backend, or by one of our own that fills outlines with tiny-skia.
 
+pub mod ablation;
 mod answers;
 mod axis;
 pub mod comparison;
@@ -30,6 +31,7 @@ pub mod theme;
 pub mod timeline;
 mod workers;
 
+pub use ablation::ablation;
 pub use comparison::comparison;
 pub use form::Form;
 pub use picture::Picture;

@@ -10,8 +10,9 @@ use crate::experiment::Verdict;
 use crate::experiment::compare::NARROW;
 use crate::report::json::digest;
 use crate::report::quantity::{Unit, count};
-use crate::report::text::Page;
+use crate::report::story::Subject;
 use crate::report::text::page::{cut, left, right, tinted, width};
+use crate::report::text::{Page, sparklines_beside};
 
 /// The comparison as text for a page of so many columns.
 pub fn text(compared: &Compared<'_>, columns: usize) -> String {
@@ -24,6 +25,9 @@ pub fn text(compared: &Compared<'_>, columns: usize) -> String {
     for arm in compared.others() {
         table(&mut page, compared, arm);
     }
+    if page.width() >= SPARKLINES {
+        sparklines(&mut page, compared);
+    }
     for caution in cautions(compared) {
         page.blank();
         page.paragraph("", &format!("warning: {}", tinted(&caution.seen)));
@@ -32,6 +36,20 @@ pub fn text(compared: &Compared<'_>, columns: usize) -> String {
     }
     foot(&mut page, compared);
     page.into_text()
+}
+
+/// The narrowest page with sparklines.
+const SPARKLINES: usize = 72;
+
+/// The first seed of each arm over one time axis.
+fn sparklines(page: &mut Page, compared: &Compared<'_>) {
+    let subjects: Vec<(&str, Subject<'_>)> = compared
+        .arms
+        .iter()
+        .zip(&compared.comparison.trial.arms)
+        .map(|(arm, own)| (arm.name.as_str(), Subject::new(arm.scenario, &own.first)))
+        .collect();
+    sparklines_beside(page, &subjects);
 }
 
 /// The most changed settings that are listed for an arm.
