@@ -109,7 +109,7 @@ fn fan_out(scenario: &Scenario, index: usize, client: &Client) -> Option<Warning
     let at_once = burst(class);
     let paced = client.elements().iter().any(|element| match element.role {
         Role::Guard(guard) => matches!(scenario.guards[guard].mechanism, Mechanism::Pacer(_)),
-        Role::Retry(_) | Role::Queue(..) => false,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => false,
     });
     if at_once <= AT_ONCE || paced {
         return None;

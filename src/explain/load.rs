@@ -99,7 +99,7 @@ fn tightest_pacer(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> O
             }
             Mechanism::Pacer(_) | Mechanism::Breaker(_) => None,
         },
-        Role::Retry(_) | Role::Queue(..) => None,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => None,
     });
     pacers.min_by(|(a, _), (b, _)| a.total_cmp(b))
 }

@@ -33,7 +33,7 @@ pub(super) fn class_metrics(
         ("runs", count(counts.runs)),
         ("calls", count(counts.calls)),
         ("requests", count(counts.requests)),
-        ("provider_requests", count(counts.requests)),
+        ("provider_requests", count(counts.provider_requests)),
         ("steps_offered", count(steps_offered)),
         ("amplification", ratio(counts.requests, steps_offered)),
         ("amplification_by_task", ratio(counts.task_requests, steps_offered)),
@@ -108,7 +108,11 @@ fn factors(client: &Client, class: &TrafficClass, total: &ClassTotal) -> Tree<Nu
         ("steps_reached".to_owned(), ratio(counts.steps_reached, counts.runs * class.steps.len() as u64)),
     ];
     for element in (0..inner).rev() {
-        let inside = if element == 0 { counts.task_requests } else { total.layers[element - 1].entered };
+        let inside = match element {
+            0 if client.hops().is_empty() => counts.task_requests,
+            0 => counts.task_sends,
+            _ => total.layers[element - 1].entered,
+        };
         table.push((client.elements()[element].name.clone(), ratio(inside, total.layers[element].entered)));
     }
     Tree::Table(table)

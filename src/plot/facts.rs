@@ -93,7 +93,7 @@ impl<'a> Facts<'a> {
         let Some(client) = self.scenario.clients.get(self.class(i).client) else { return (false, false) };
         let guards = client.elements().iter().filter_map(|element| match element.role {
             Role::Guard(guard) => self.scenario.guards.get(guard),
-            Role::Retry(_) | Role::Queue(..) => None,
+            Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => None,
         });
         guards.fold((false, false), |(pacer, breaker), guard| match guard.mechanism {
             Mechanism::Pacer(_) => (true, breaker),

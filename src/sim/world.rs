@@ -2,6 +2,7 @@
 //! here.
 
 use crate::observe::AnswerIndex;
+use crate::policy::Hedge;
 use crate::policy::circuit_breaker::BreakerCounts;
 use crate::policy::guard::Mechanism;
 use crate::policy::stack::{Client, Element, Role};
@@ -23,6 +24,10 @@ pub(super) struct Class<'a> {
     pub(super) element_words: Vec<u64>,
     /// For each element, its retry budget among all; `None` where it has none.
     pub(super) budgets: Vec<Option<usize>>,
+    /// The client's hedge, where it has one.
+    pub(super) hedge: Option<&'a Hedge>,
+    /// Whether there are hops between the client and the provider.
+    pub(super) has_hops: bool,
     /// Guards of the client that every response feeds.
     pub(super) fed_by_responses: Vec<usize>,
     /// Breakers of the client that pause workers while open.
@@ -51,7 +56,7 @@ pub(super) fn classes(scenario: &Scenario, seed: Seed) -> Vec<Class<'_>> {
             let guards = || {
                 client.elements().iter().filter_map(|element| match &element.role {
                     Role::Guard(guard) => Some(*guard),
-                    Role::Retry(_) | Role::Queue(..) => None,
+                    Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => None,
                 })
             };
             let breaker = |guard: usize| match &scenario.guards[guard].mechanism {
@@ -65,6 +70,8 @@ pub(super) fn classes(scenario: &Scenario, seed: Seed) -> Vec<Class<'_>> {
                 step_words: settings.steps.iter().map(|step| Key::word(&step.name)).collect(),
                 element_words: client.elements().iter().map(|element| Key::word(&element.name)).collect(),
                 budgets: budgets(scenario, settings.client),
+                hedge: client.hedge(),
+                has_hops: !client.hops().is_empty(),
                 fed_by_responses: guards()
                     .filter(|g| breaker(*g).is_some_and(|b| b.counts == BreakerCounts::Responses))
                     .collect(),
@@ -87,7 +94,8 @@ pub(super) fn answer_index(scenario: &Scenario) -> AnswerIndex {
         | Respond::Hang => Vec::new(),
     });
     let statuses: Vec<u16> = limits.chain(faults).collect();
-    AnswerIndex::new(&statuses)
+    let cancels = scenario.clients.iter().any(|client| client.hedge().is_some());
+    AnswerIndex::new(&statuses, cancels)
 }
 
 /// A digest of the world's settings: what is no event, and yet must be equal for two worlds to be the same one.
