@@ -29,25 +29,18 @@ impl Client {
     }
 
     /// Whether the walk stands at a hop.
-    pub(super) const fn is_in_hops(&self, cursor: &Cursor) -> bool {
+    pub(super) const fn is_in_hops(&self, cursor: Cursor) -> bool {
         (cursor.at as usize) < self.hop_edge
     }
 
     /// Gives back what the elements from `from` to `to` hold for somebody who no longer wants an answer.
-    pub(super) fn drop_parts(
-        &self,
-        from: usize,
-        to: usize,
-        states: &mut [LayerState],
-        now: SimTime,
-        host: &mut impl Host,
-    ) {
-        for at in from..to {
+    pub(super) fn drop_parts(&self, from: usize, to: usize, states: &[LayerState], now: SimTime, host: &mut impl Host) {
+        for (at, state) in states.iter().enumerate().take(to).skip(from) {
             match &self.elements[at].role {
                 Role::Guard(guard) => host.passed_back(*guard, &Answer::SHORT_CIRCUITED, now),
                 Role::Retry(policy) | Role::Queue(policy, _) => {
                     if let Some(budget) = &policy.budget {
-                        if states[at].paid > 0 {
+                        if state.paid > 0 {
                             host.call_passes(at, budget, Passage::RetryEnds, now);
                         }
                         host.call_passes(at, budget, Passage::Leaves, now);
@@ -60,14 +53,7 @@ impl Client {
 
     /// Drops an execution that has begun a step and not ended it: what its elements hold is given back. `in_flight`
     /// says whether its request is out; else it waits where the cursor stands.
-    pub fn cancel(
-        &self,
-        states: &mut [LayerState],
-        cursor: &Cursor,
-        in_flight: bool,
-        now: SimTime,
-        host: &mut impl Host,
-    ) {
+    pub fn cancel(&self, states: &[LayerState], cursor: Cursor, in_flight: bool, now: SimTime, host: &mut impl Host) {
         // Who waits at a guard's gate has not passed it.
         let from = if in_flight { 0 } else { cursor.inside() };
         self.drop_parts(from, self.queue_edge, states, now, host);

@@ -55,7 +55,7 @@ impl Cursor {
     pub const PART: Cursor = Cursor { at: 0, at_gate: false, is_part: true };
 
     /// The first element that has been passed from the outside.
-    pub(super) const fn inside(&self) -> usize {
+    pub(super) const fn inside(self) -> usize {
         self.at as usize + self.at_gate as usize
     }
 
@@ -232,7 +232,7 @@ impl Client {
     ) -> Next {
         let mut outward = match input {
             Input::Begin => Walk::GoesOn(self.queue_edge),
-            Input::Woken if self.is_in_hops(cursor) && self.has_left_hops(states, now) => {
+            Input::Woken if self.is_in_hops(*cursor) && self.has_left_hops(states, now) => {
                 self.leave_hops(cursor.inside(), states, cursor, now, host)
             }
             Input::Woken => Walk::GoesOn(cursor.inside()),

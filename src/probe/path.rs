@@ -167,13 +167,12 @@ pub(super) fn walk_with<D: Draws>(
                     path.end = if goes_on_for_ever(client, script, &path) { End::Endless } else { End::CutOff };
                     return path;
                 }
-                let (ended, answer) = match client.hedge() {
-                    Some(hedge) => hedged(client, hedge, script, &states, now, &mut path.attempts),
-                    None => {
-                        let (ended, answer) = ask(client, script, &states, now, sent);
-                        path.attempts.push(Attempt { sent: now, ended, answer, retried_by: None });
-                        (ended, answer)
-                    }
+                let (ended, answer) = if let Some(hedge) = client.hedge() {
+                    hedged(client, hedge, script, &states, now, &mut path.attempts)
+                } else {
+                    let (ended, answer) = ask(client, script, &states, now, sent);
+                    path.attempts.push(Attempt { sent: now, ended, answer, retried_by: None });
+                    (ended, answer)
                 };
                 path.last = answer;
                 if ended == SimTime::NEVER {

@@ -205,7 +205,7 @@ fn check_product(drafts: &[Draft], context: &Context<'_>) {
 fn compose(draft: Draft, kind: Kind) -> Element {
     let (role, preset, unspoken) = match draft.body {
         Body::Guard(guard) => (Role::Guard(guard), None, Vec::new()),
-        Body::Hedge(hedge) => (Role::Hedge(hedge), None, Vec::new()),
+        Body::Hedge(hedge) => (Role::Hedge(*hedge), None, Vec::new()),
         Body::Retry(layer) => {
             let Layer { mut policy, preset, unspoken, requeue, resume, .. } = *layer;
             let role = if kind == Kind::Queue {

@@ -31,7 +31,7 @@ pub(super) enum Body {
     /// It repeats failures.
     Retry(Box<Layer>),
     /// It sends again what is late.
-    Hedge(Hedge),
+    Hedge(Box<Hedge>),
 }
 
 /// Reads one element.

@@ -20,7 +20,7 @@ pub(super) fn hedge(item: &Field<'_>, table: &Table, context: &Context<'_>) -> O
     reader.finish();
     let (name, off, kind, hedge) = (shared.name?, shared.off?, kind?, hedge?);
     let name = if name.is_empty() { "hedge".to_owned() } else { name };
-    Some(Draft { name, named: shared.named, place: item.place(), off, kind, body: Body::Hedge(hedge) })
+    Some(Draft { name, named: shared.named, place: item.place(), off, kind, body: Body::Hedge(Box::new(hedge)) })
 }
 
 fn settings(field: &Field<'_>) -> Option<Hedge> {

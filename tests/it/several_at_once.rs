@@ -1,6 +1,7 @@
 //! Requests that the application never sees: those of hops, and those of hedges.
 
 use super::stage::{Replicates, Run, facts, read};
+use retrycast::random::math;
 use retrycast::scenario::Scenario;
 use retrycast::sim::Fact;
 
@@ -65,7 +66,7 @@ fn a_client_that_gives_up_on_a_hop_ends_what_the_hop_does() {
     let scenario = turns(&gateway(r#", timeout = "3s""#), &provider(ALWAYS_503), ONE, r#""1s""#);
     assert_eq!(sent(&scenario), [0.0, 2.1, 3.0, 5.1, 6.0, 8.1]);
     // A request that the hop has out when the client leaves ends with it: 2.5 s after 0, not 4 s.
-    let slow = provider(r#"faults.down.respond = { hang = true }"#);
+    let slow = provider("faults.down.respond = { hang = true }");
     let scenario = turns(&gateway(r#", timeout = "2500ms""#), &slow, ONE, r#""1s""#);
     assert_eq!(sent(&scenario), [0.0, 2.5, 5.0]);
     let ended = facts(&scenario, 1).into_iter().find_map(|fact| match fact {
@@ -87,7 +88,7 @@ fn a_hedge_sends_again_what_is_late_and_takes_the_first() {
         let slack = 0.5 * (high - low);
         assert!(low - slack < theory && theory < high + slack, "{path}: {theory} is not in {low} to {high}");
     };
-    let twice = (-1.0_f64).exp();
+    let twice = math::exp(-1.0);
     covers("classes.turn.requests_per_call", 1.0 + twice);
     covers("classes.turn.latency_s.mean", 1.0 - 0.5 * twice);
     let run = Run::of(&scenario, 1);
