@@ -23,12 +23,13 @@ impl<O: Observer> Engine<'_, O> {
         let state = &mut self.states[class as usize];
         let (record, layers) = state.runs.parts(run);
         let step = record.step as usize;
+        let stack = compiled.stack(record.step);
         let key = record.key.with(u64::from(record.ordinal));
         record.ordinal += 1;
         record.task.requests += 1;
         let (input_tokens, output_tokens) = (record.input_tokens, record.output_tokens);
         let ordinal = record.task.requests - 1;
-        let grammar = compiled.client.grammar();
+        let grammar = stack.client.grammar();
         let request = Request { class, input_tokens, output_tokens, key, ordinal, grammar };
         let latency = &compiled.settings.steps[step].latency;
         let service = || SimDuration::from_secs_f64(latency.sample(&mut key.with(purpose::SERVICE).stream()));
@@ -36,11 +37,14 @@ impl<O: Observer> Engine<'_, O> {
 
         let cell = record.call_cell as usize;
         state.ledger.cells[cell].requests += 1;
+        if let Some(wire) = stack.wire {
+            state.ledger.layer(record.task.cell, wire).entered += 1;
+        }
         state.series.wide_requests[record.call_wide as usize] += 1;
         record.sent = now;
         record.sent_narrow = self.clock.narrow() as u16;
         record.doing = Doing::InFlight;
-        let patience = compiled.client.timeout_at(layers, now).map_or(SimTime::NEVER, |timeout| now + timeout);
+        let patience = stack.client.timeout_at(layers, now).map_or(SimTime::NEVER, |timeout| now + timeout);
         let (at, answer) = match verdict {
             // A completion exactly at its deadline counts as one.
             Verdict::Answered { at, answer, .. } if at <= patience => (at, answer),
@@ -104,13 +108,15 @@ impl<O: Observer> Engine<'_, O> {
             input_tokens: record.input_tokens,
             output_tokens: record.output_tokens,
         });
+        let stack = self.classes[class as usize].stack(record.step);
         let asker = Asker {
             class,
+            client: stack.shares_with,
             worker: record.worker,
             input_tokens: record.input_tokens,
             output_tokens: record.output_tokens,
         };
-        for guard in &self.classes[class as usize].fed_by_responses {
+        for guard in &stack.fed_by_responses {
             self.bank.record(*guard, asker, &answer, now);
         }
         if record.worker != NO_WORKER {
