@@ -100,6 +100,7 @@ pub(crate) fn steps(names: &[&str], tokens: f64, latency: f64) -> Vec<Step> {
         latency: Distribution::constant(latency),
         model: None,
         max_tokens: None,
+        other: None,
     };
     names.iter().map(step).collect()
 }
@@ -132,6 +133,7 @@ pub(crate) fn one_job(client: Client, names: &[&str]) -> Scenario {
         name: "job".into(),
         kind: TaskKind::Jobs { workers: 1, processes: 1 },
         client: 0,
+        others: Vec::new(),
         arrivals: vec![ArrivalProcess::At(vec![SimTime::ZERO])],
         enqueue_delay: SimDuration::ZERO,
         steps: steps(names, 1_000.0, 1.0),
@@ -215,6 +217,7 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
         name: "report".into(),
         kind: TaskKind::Jobs { workers: 8, processes: 1 },
         client: 0,
+        others: Vec::new(),
         arrivals: vec![
             ArrivalProcess::Poisson {
                 pieces: vec![RatePiece { from: SimTime::ZERO, rate: 4.0 / 60.0 }],
@@ -234,6 +237,7 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
         name: "live".into(),
         kind: TaskKind::Turns,
         client: 1,
+        others: Vec::new(),
         arrivals: vec![poisson(58.7, horizon)],
         enqueue_delay: SimDuration::ZERO,
         steps: steps(&["turn"], 6_300.0, 2.0),

@@ -83,8 +83,6 @@ pub struct Counts {
     pub steps_reached: u64,
     /// Requests of the tasks that arrived here, to their end.
     pub task_requests: u64,
-    /// What reached the provider of the tasks that arrived here; counted only behind hops.
-    pub task_sends: u64,
     /// The most requests of one of them.
     pub max_task_requests: u64,
     /// The most requests of one of them that failed.
@@ -130,31 +128,31 @@ pub struct ClassLedger {
     pub cells: Vec<Counts>,
     /// By cell and place of the answer.
     pub answers: Vec<u64>,
-    /// By cell and element, innermost first.
+    /// By cell and row of [`LayerRows`](super::LayerRows).
     pub layers: Vec<LayerCounts>,
     /// Latencies of delivered tasks, by cell of arrival.
     pub latencies: Vec<LatencyStore>,
-    elements: usize,
+    rows: usize,
     answer_kinds: usize,
 }
 
 impl ClassLedger {
     /// An empty ledger.
-    pub fn new(cells: usize, elements: usize, answer_kinds: usize) -> ClassLedger {
+    pub fn new(cells: usize, rows: usize, answer_kinds: usize) -> ClassLedger {
         ClassLedger {
             cells: vec![Counts::default(); cells],
             answers: vec![0; cells * answer_kinds],
-            layers: vec![LayerCounts::default(); cells * elements],
+            layers: vec![LayerCounts::default(); cells * rows],
             latencies: (0..cells).map(|_| LatencyStore::new()).collect(),
-            elements,
+            rows,
             answer_kinds,
         }
     }
 
-    /// The counts of an element in a cell.
+    /// The counts of a layer in a cell, by its row.
     #[inline]
-    pub fn layer(&mut self, cell: u16, element: usize) -> &mut LayerCounts {
-        &mut self.layers[cell as usize * self.elements + element]
+    pub fn layer(&mut self, cell: u16, row: usize) -> &mut LayerCounts {
+        &mut self.layers[cell as usize * self.rows + row]
     }
 
     /// Counts an answer.
@@ -164,8 +162,8 @@ impl ClassLedger {
     }
 
     /// Counts that a layer gave up.
-    pub fn gave_up(&mut self, cell: u16, element: usize, why: GiveUp) {
-        let counts = self.layer(cell, element);
+    pub fn gave_up(&mut self, cell: u16, row: usize, why: GiveUp) {
+        let counts = self.layer(cell, row);
         match why {
             GiveUp::Exhausted => counts.exhausted += 1,
             GiveUp::NotRetried | GiveUp::Deadline | GiveUp::HintTooLong | GiveUp::HintBroken | GiveUp::Suppressed => {
@@ -185,14 +183,14 @@ impl ClassLedger {
         let mut total = ClassTotal {
             counts: Counts::default(),
             answers: vec![0; self.answer_kinds],
-            layers: vec![LayerCounts::default(); self.elements],
+            layers: vec![LayerCounts::default(); self.rows],
             latency: LatencyStore::new(),
         };
         for cell in cells {
             total.counts.add(&self.cells[cell]);
             let answers = &self.answers[cell * self.answer_kinds..][..self.answer_kinds];
             total.answers.iter_mut().zip(answers).for_each(|(sum, n)| *sum += n);
-            let layers = &self.layers[cell * self.elements..][..self.elements];
+            let layers = &self.layers[cell * self.rows..][..self.rows];
             total.layers.iter_mut().zip(layers).for_each(|(sum, n)| sum.add(n));
             total.latency.merge(&self.latencies[cell]);
         }
@@ -207,7 +205,7 @@ pub struct ClassTotal {
     pub counts: Counts,
     /// By place of the answer.
     pub answers: Vec<u64>,
-    /// By element, innermost first.
+    /// By row of [`LayerRows`](super::LayerRows).
     pub layers: Vec<LayerCounts>,
     /// Latencies of delivered tasks.
     pub latency: LatencyStore,
@@ -228,7 +226,6 @@ impl Counts {
         self.calls += other.calls;
         self.requests += other.requests;
         self.provider_requests += other.provider_requests;
-        self.task_sends += other.task_sends;
         self.requests_with_429 += other.requests_with_429;
         self.short_circuited += other.short_circuited;
         self.suppressed += other.suppressed;
@@ -239,7 +236,8 @@ impl Counts {
 }
 
 impl LayerCounts {
-    fn add(&mut self, other: &LayerCounts) {
+    /// Adds other counts to these.
+    pub fn add(&mut self, other: &LayerCounts) {
         self.entered += other.entered;
         self.retries += other.retries;
         self.exhausted += other.exhausted;

@@ -32,11 +32,13 @@ pub(super) fn class(name: &str, kind: TaskKind, steps: usize) -> TrafficClass {
         latency: Distribution::constant(7.1),
         model: None,
         max_tokens: None,
+        other: None,
     };
     TrafficClass {
         name: name.to_string(),
         kind,
         client: 0,
+        others: Vec::new(),
         arrivals: Vec::new(),
         enqueue_delay: SimDuration::ZERO,
         steps: (0..steps).map(step).collect(),

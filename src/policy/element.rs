@@ -78,6 +78,14 @@ impl Role {
             Role::Guard(_) | Role::Hedge(_) => None,
         }
     }
+
+    /// The index of the guard, where the element is one.
+    pub const fn guard(&self) -> Option<usize> {
+        match self {
+            Role::Guard(guard) => Some(*guard),
+            Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => None,
+        }
+    }
 }
 
 /// One element of a client.

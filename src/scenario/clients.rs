@@ -11,10 +11,10 @@ use crate::policy::stack::{Place as QueuePlace, Requeue, Resume};
 use crate::policy::{Client, Element, Kind, RetryBudget, Role};
 
 /// The most elements of one client.
-const MOST_ELEMENTS: usize = 32;
+pub(super) const MOST_ELEMENTS: usize = 32;
 
 /// The most attempts of a stack, all layers multiplied.
-const MOST_PRODUCT: u64 = 1_000_000_000;
+pub(super) const MOST_PRODUCT: u64 = 1_000_000_000;
 
 /// A client with what cross checks need.
 pub(super) struct ReadClient {
@@ -34,7 +34,8 @@ pub(super) fn clients(field: Option<&Field<'_>>, context: &Context<'_>) -> Vec<O
     clients
 }
 
-fn client(name: &str, field: &Field<'_>, context: &Context<'_>) -> Option<ReadClient> {
+/// Reads one client.
+pub(super) fn client(name: &str, field: &Field<'_>, context: &Context<'_>) -> Option<ReadClient> {
     let before = context.faults.len();
     let reader = field.table("layers")?;
     let for_tests = reader.or("for_tests", false, Field::truth);

@@ -1,11 +1,13 @@
 //! Traffic: who wants what, when, and how large. Jobs wait in a queue for a worker; turns start at once.
 
 pub mod arrivals;
+pub mod step_client;
 
 use crate::random::Distribution;
 use crate::units::SimDuration;
 
 pub use arrivals::{ArrivalProcess, RatePiece};
+pub use step_client::{LayerOrder, StepClient};
 
 /// One step of a task: it needs one answer from the provider.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +24,8 @@ pub struct Step {
     pub model: Option<String>,
     /// The `max_tokens` that it asks with, for logs.
     pub max_tokens: Option<u32>,
+    /// Its place among the class's other clients; `None` where it uses the class's own.
+    pub other: Option<usize>,
 }
 
 /// What kind of task a class has.
@@ -47,6 +51,8 @@ pub struct TrafficClass {
     pub kind: TaskKind,
     /// The index of the client that it uses.
     pub client: usize,
+    /// Clients that single steps use instead, each with the class's own queue layer around it.
+    pub others: Vec<StepClient>,
     /// Arrival processes; together they make the class's arrivals.
     pub arrivals: Vec<ArrivalProcess>,
     /// The delay between a job's arrival and its entry into the queue.

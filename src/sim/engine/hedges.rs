@@ -1,6 +1,7 @@
 //! Hedged requests: several are out for one, the first to succeed wins, and the others are dropped.
 
 use super::Engine;
+use crate::policy::Hedge;
 use crate::policy::answer::Answer;
 use crate::policy::stack::Input;
 use crate::sim::event::Event;
@@ -8,17 +9,24 @@ use crate::sim::event_queue::Rank;
 use crate::sim::observer::Observer;
 use crate::units::SimTime;
 
-impl<O: Observer> Engine<'_, O> {
+impl<'a, O: Observer> Engine<'a, O> {
     pub(super) fn send_hedged(&mut self, class: u16, run: u32) {
         self.states[class as usize].hedging.begin(run);
         self.send_one_more(class, run);
+    }
+
+    /// The hedge of the run's client, if it has one.
+    #[inline]
+    pub(super) fn hedge_of(&self, class: u16, run: u32) -> Option<&'a Hedge> {
+        let compiled = &self.classes[class as usize];
+        if compiled.hedges { compiled.stack(self.states[class as usize].runs.get(run).step).hedge } else { None }
     }
 
     /// One more request of the run takes off.
     fn send_one_more(&mut self, class: u16, run: u32) {
         let ends = self.transmit(class, run);
         let now = self.now();
-        let Some(hedge) = self.classes[class as usize].hedge else { return };
+        let Some(hedge) = self.hedge_of(class, run) else { return };
         let state = &mut self.states[class as usize];
         let more = state.hedging.sent(run) + 1 < hedge.max;
         let next = more.then(|| now + hedge.delay);
@@ -46,7 +54,7 @@ impl<O: Observer> Engine<'_, O> {
         let Some(run) = hedging.end(flight) else { return };
         known.enter(state.runs.get_mut(run));
         let answer = self.land(class, run);
-        let Some(hedge) = self.classes[class as usize].hedge else { return };
+        let Some(hedge) = self.hedge_of(class, run) else { return };
         let state = &mut self.states[class as usize];
         state.hedging.leave(run, state.runs.get_mut(run));
         let may_send = state.hedging.sent(run) < hedge.max;

@@ -22,7 +22,7 @@ use crate::observe::ledger::ClassLedger;
 use crate::observe::outcome::LimitCounts;
 use crate::observe::series::LevelSeries;
 use crate::observe::timeline::ClassSeries;
-use crate::observe::{Clock, Outcome, PhasePlan, Timeline, WorkerActivity};
+use crate::observe::{Clock, LayerRows, Outcome, PhasePlan, Timeline, WorkerActivity};
 use crate::policy::retry::LayerState;
 use crate::policy::stack::Place;
 use crate::provider::ProviderState;
@@ -124,19 +124,19 @@ impl<'a, O: Observer> Engine<'a, O> {
             .iter()
             .zip(timeline.classes.drain(..))
             .map(|(class, series)| {
-                let elements = class.client.elements().len();
+                let rows = LayerRows::of(scenario, class.settings).len();
                 let arrival_key = class.key.with(purpose::ARRIVALS);
                 let processes = class.settings.arrivals.iter().zip(0..);
                 ClassState {
                     tasks: Tasks::new(class.settings.steps.len()),
-                    runs: Runs::new(elements),
+                    runs: Runs::new(class.widest()),
                     queue_states: Vec::new(),
                     force: Workforce::new(class.settings.workers(), timeline.bins, timeline.bin),
                     arrivals: processes.map(|(process, n)| process.start(arrival_key.with(n))).collect(),
                     arrived: 0,
                     sends: Vec::new(),
                     hedging: Hedging::default(),
-                    ledger: ClassLedger::new(plan.cells(), elements, answers.names().len()),
+                    ledger: ClassLedger::new(plan.cells(), rows, answers.names().len()),
                     series,
                 }
             })

@@ -18,7 +18,7 @@ use crate::units::{SimDuration, SimTime};
 
 impl<O: Observer> Engine<'_, O> {
     pub(super) fn send(&mut self, class: u16, run: u32) {
-        if self.classes[class as usize].hedge.is_some() {
+        if self.hedge_of(class, run).is_some() {
             return self.send_hedged(class, run);
         }
         let ends = self.transmit(class, run);
@@ -34,24 +34,29 @@ impl<O: Observer> Engine<'_, O> {
         let state = &mut self.states[class as usize];
         let (record, layers) = state.runs.parts(run);
         let step = record.step as usize;
+        let stack = compiled.stack(record.step);
         let key = record.key.with(u64::from(record.ordinal));
         record.ordinal += 1;
         let cell = &mut state.ledger.cells[record.call_cell as usize];
         cell.provider_requests += 1;
-        let ordinal = if compiled.has_hops {
-            // Its request was counted when it left the client.
-            let sends = &mut state.sends[if record.slot == NO_TASK { run } else { record.slot } as usize];
-            *sends += 1;
-            state.ledger.cells[record.task.cell as usize].task_sends += 1;
-            *sends - 1
-        } else {
+        // Behind a hop the request was counted when it left the client.
+        if !stack.has_hops {
             record.task.requests += 1;
             cell.requests += 1;
             state.series.wide_requests[record.call_wide as usize] += 1;
+        }
+        let ordinal = if compiled.counts_sends {
+            let sends = &mut state.sends[if record.slot == NO_TASK { run } else { record.slot } as usize];
+            *sends += 1;
+            *sends - 1
+        } else {
             record.task.requests - 1
         };
+        if let Some(wire) = stack.wire {
+            state.ledger.layer(record.task.cell, wire).entered += 1;
+        }
         let (input_tokens, output_tokens) = (record.input_tokens, record.output_tokens);
-        let grammar = compiled.client.grammar();
+        let grammar = stack.client.grammar();
         let request = Request { class, input_tokens, output_tokens, key, ordinal, grammar };
         let latency = &compiled.settings.steps[step].latency;
         let service = || SimDuration::from_secs_f64(latency.sample(&mut key.with(purpose::SERVICE).stream()));
@@ -60,7 +65,7 @@ impl<O: Observer> Engine<'_, O> {
         record.sent = now;
         record.sent_narrow = self.clock.narrow() as u16;
         record.doing = Doing::InFlight;
-        let patience = compiled.client.timeout_at(layers, now).map_or(SimTime::NEVER, |timeout| now + timeout);
+        let patience = stack.client.timeout_at(layers, now).map_or(SimTime::NEVER, |timeout| now + timeout);
         let (at, answer) = match verdict {
             // A completion exactly at its deadline counts as one.
             Verdict::Answered { at, answer, .. } if at <= patience => (at, answer),
@@ -128,14 +133,16 @@ impl<O: Observer> Engine<'_, O> {
             input_tokens: record.input_tokens,
             output_tokens: record.output_tokens,
         });
+        let stack = self.classes[class as usize].stack(record.step);
         let asker = Asker {
             class,
+            client: stack.shares_with,
             worker: record.worker,
             input_tokens: record.input_tokens,
             output_tokens: record.output_tokens,
         };
         if answer.outcome != Outcome::Cancelled {
-            for guard in &self.classes[class as usize].fed_by_responses {
+            for guard in &stack.fed_by_responses {
                 self.bank.record(*guard, asker, &answer, now);
             }
         }

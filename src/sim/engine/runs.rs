@@ -23,14 +23,15 @@ impl<O: Observer> Engine<'_, O> {
         task.runs += 1;
         state.ledger.cells[task.cell as usize].runs += 1;
         let run = state.runs.insert(Run { task, slot, worker, step: task.next_step, ..Run::default() });
-        if self.classes[class as usize].has_hops && slot == NO_TASK {
+        if self.classes[class as usize].counts_sends && slot == NO_TASK {
             state.begin_sends(run);
         }
-        if let Some(queue) = self.classes[class as usize].client.queue_element() {
+        let stack = self.classes[class as usize].stack(task.next_step);
+        if let Some(queue) = stack.client.queue_element() {
             let (saved, layer) = (&mut state.queue_states[slot as usize], &mut state.runs.side_of(run)[queue]);
             if task.runs == 1 {
                 *saved = LayerState::entered(now);
-                state.ledger.layer(task.cell, queue).entered += 1;
+                state.ledger.layer(task.cell, stack.first_row + queue).entered += 1;
             }
             *layer = *saved;
         }
@@ -59,6 +60,19 @@ impl<O: Observer> Engine<'_, O> {
         let record = state.runs.get(run);
         if record.slot != NO_TASK {
             state.tasks.side_of(record.slot)[record.step as usize] = record.ordinal;
+        }
+    }
+
+    /// Goes on to the step behind the current one; where that has another client, the queue's state moves to its place
+    /// there.
+    pub(super) fn next_step(&mut self, class: u16, run: u32) {
+        let compiled = &self.classes[class as usize];
+        let (record, layers) = self.states[class as usize].runs.parts(run);
+        let queue_of = |step| compiled.stack(step).client.queue_element();
+        let before = queue_of(record.step);
+        record.step += 1;
+        if let (Some(from), Some(to)) = (before, queue_of(record.step)) {
+            layers[to] = layers[from];
         }
     }
 
@@ -106,7 +120,7 @@ impl<O: Observer> Engine<'_, O> {
                         return self.end_task(class, run, Fate::Delivered);
                     }
                     self.leave_step(class, run);
-                    self.states[class as usize].runs.get_mut(run).step += 1;
+                    self.next_step(class, run);
                     self.begin_step(class, run);
                     input = Input::Begin;
                 }
@@ -121,10 +135,12 @@ impl<O: Observer> Engine<'_, O> {
         let compiled = &self.classes[class as usize];
         let state = &mut self.states[class as usize];
         let (record, layers) = state.runs.parts(run);
+        let stack = compiled.stack(record.step);
         let mut cursor = record.cursor;
         let mut host = Walker {
             class,
             compiled,
+            stack,
             run: record,
             slot: run,
             bank: &mut self.bank,
@@ -132,7 +148,7 @@ impl<O: Observer> Engine<'_, O> {
             series: &mut state.series,
             clock: &self.clock,
         };
-        let next = compiled.client.advance(layers, &mut cursor, input, now, &mut host);
+        let next = stack.client.advance(layers, &mut cursor, input, now, &mut host);
         record.cursor = cursor;
         next
     }
@@ -157,7 +173,7 @@ impl<O: Observer> Engine<'_, O> {
         self.leave_step(class, run);
         let state = &mut self.states[class as usize];
         let Run { mut task, slot, worker, step, .. } = *state.runs.get(run);
-        if let Some(queue) = self.classes[class as usize].client.queue_element() {
+        if let Some(queue) = self.classes[class as usize].stack(step).client.queue_element() {
             state.queue_states[slot as usize] = state.runs.side_of(run)[queue];
         }
         task.next_step = match requeue.resume {
