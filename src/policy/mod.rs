@@ -14,7 +14,7 @@ pub mod guard;
 pub mod header;
 pub mod hedge;
 pub mod hint;
-mod hops;
+pub mod hops;
 pub mod host;
 pub mod jitter;
 pub mod pacer;

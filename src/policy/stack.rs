@@ -54,6 +54,11 @@ impl Cursor {
     /// The beginning of one of several walks at once within a run.
     pub const PART: Cursor = Cursor { at: 0, at_gate: false, is_part: true };
 
+    /// Whether this walk is one of several at once within a run.
+    pub const fn is_part(self) -> bool {
+        self.is_part
+    }
+
     /// The first element that has been passed from the outside.
     pub(super) const fn inside(self) -> usize {
         self.at as usize + self.at_gate as usize

@@ -177,6 +177,13 @@ impl<'a> Bank<'a> {
         self.parked.push(Parked { instance, class: asker.class, run, since: now });
     }
 
+    /// The run no longer waits; says whether it did.
+    pub(super) fn leave_line(&mut self, class: u16, run: u32) -> bool {
+        let before = self.parked.len();
+        self.parked.retain(|parked| (parked.class, parked.run) != (class, run));
+        self.parked.len() < before
+    }
+
     /// Those who wait for this instance go on, in the order of their coming.
     fn wake(&mut self, guard: usize, instance: usize, now: SimTime) {
         self.resumed = true;

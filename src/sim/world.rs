@@ -24,6 +24,8 @@ pub(super) struct Class<'a> {
     pub(super) key: Key,
     /// The key word of each step's name.
     pub(super) step_words: Vec<u64>,
+    /// Whether some of its steps run at once.
+    pub(super) has_groups: bool,
     /// Whether any of its clients hedges.
     pub(super) hedges: bool,
     /// Whether what reaches the provider of each task is counted beside what its client sends.
@@ -120,8 +122,9 @@ fn compile<'a>(
     }
     Class {
         settings,
+        has_groups: settings.has_groups(),
         hedges: stacks.iter().any(|stack| stack.hedge.is_some()),
-        counts_sends: stacks.iter().any(|stack| stack.has_hops),
+        counts_sends: settings.has_groups() || stacks.iter().any(|stack| stack.has_hops),
         stacks,
         of_step: settings.steps.iter().map(|step| step.other.map_or(0, |other| other as u8 + 1)).collect(),
         key: seed.key().named(&settings.name),
@@ -152,7 +155,8 @@ pub(super) fn answer_index(scenario: &Scenario) -> AnswerIndex {
         | Respond::Hang => Vec::new(),
     });
     let statuses: Vec<u16> = limits.chain(faults).collect();
-    let cancels = scenario.clients.iter().any(|client| client.hedge().is_some());
+    let hedges = scenario.clients.iter().any(|client| client.hedge().is_some());
+    let cancels = hedges || scenario.traffic.iter().any(TrafficClass::has_groups);
     AnswerIndex::new(&statuses, cancels)
 }
 
