@@ -52,7 +52,7 @@ impl Host for Referee {
             return Gate::Pass;
         }
         self.refusals -= 1;
-        Gate::Refuse
+        Gate::Refuse(Outcome::ShortCircuited)
     }
 
     fn passed_back(&mut self, _: usize, _: &Answer, _: SimTime) {}
@@ -88,7 +88,7 @@ impl Game<'_> {
         loop {
             match self.client.advance(&mut states, &mut cursor, input, now, &mut referee) {
                 Next::Send => return self.send(step, &states),
-                Next::Park => unreachable!("the referee lets nobody wait"),
+                Next::Park | Next::Line(_) => unreachable!("the referee lets nobody wait"),
                 Next::Sleep { until, .. } => (now, input) = (until, Input::Woken),
                 Next::Requeue { requeue, .. } => {
                     let step = match requeue.resume {

@@ -1,12 +1,12 @@
 //! One traffic class: its layers, what they multiply to in each case, and against which windows their waits can last.
 
-use super::answers::{AnswerKind, choices, of_fault, rejecting_breaker, shown};
+use super::answers::{AnswerKind, choices, of_fault, refusals, refusing, shown};
 use super::course::{Course, courses, of_answer, of_task, product};
 use super::ladder::{Ladder, Span, attempts_bound};
 use super::layer::LayerExplanation;
 use super::worst::Worst;
 use crate::policy::stack::Resume;
-use crate::policy::{Answer, Client, Hint, HintRule, Outcome, RetryPolicy, Role};
+use crate::policy::{Answer, Client, Hint, HintRule, RetryPolicy, Role};
 use crate::scenario::Scenario;
 use crate::traffic::{TaskKind, TrafficClass};
 use crate::units::SimDuration;
@@ -210,10 +210,10 @@ impl ClassExplanation {
 /// Whether a policy of this client repeats anything that can come out of what is inside it.
 fn repeats_something(scenario: &Scenario, client: &Client) -> impl Fn(&RetryPolicy) -> bool {
     let choices = choices(&scenario.provider);
-    let refused = rejecting_breaker(&scenario.guards, client).is_some();
+    let refusals = refusals(&scenario.guards, client);
     move |policy: &RetryPolicy| {
         let failure = |answer: &Answer| !answer.is_delivered() && policy.retry_on.repeats(answer);
-        choices.iter().any(failure) || refused && policy.retry_on.repeats(&Answer::SHORT_CIRCUITED)
+        choices.iter().chain(&refusals).any(failure)
     }
 }
 
@@ -223,13 +223,12 @@ pub(super) fn task_course(scenario: &Scenario, class: usize, client: &Client) ->
 }
 
 fn answer_case(scenario: &Scenario, client: &Client, kind: &AnswerKind) -> AnswerCase {
-    // A refusal of a breaker is seen by the layers outside it only, and costs no request.
-    let short = kind.answer.outcome == Outcome::ShortCircuited;
-    let outside = if short { rejecting_breaker(&scenario.guards, client).unwrap_or(0) } else { 0 };
+    // A refusal of a guard is seen by the layers outside it only, and costs no request.
+    let outside = refusing(&scenario.guards, client, &kind.answer).unwrap_or(0);
     let mut case = AnswerCase {
         word: kind.word.clone(),
         layers: Vec::new(),
-        per_call: Some(u64::from(kind.answer.outcome != Outcome::ShortCircuited)),
+        per_call: Some(u64::from(kind.answer.outcome.was_sent())),
         per_call_site: None,
         runs: Some(1),
         waits: Span::ZERO,

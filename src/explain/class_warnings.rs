@@ -1,6 +1,7 @@
 //! Warnings about who waits for what a client does, and about bursts.
 
 use super::class::ClassExplanation;
+use super::concurrency;
 use super::ladder::attempts_bound;
 use super::layer::hint_bound;
 use super::load::burst;
@@ -111,7 +112,7 @@ fn fan_out(scenario: &Scenario, index: usize, client: &Client) -> Option<Warning
         Role::Guard(guard) => matches!(scenario.guards[guard].mechanism, Mechanism::Pacer(_)),
         Role::Retry(_) | Role::Queue(..) => false,
     });
-    if at_once <= AT_ONCE || paced {
+    if at_once <= AT_ONCE || paced || concurrency::at_once(scenario, class).is_some_and(|most| most < at_once) {
         return None;
     }
     let message = format!(
@@ -123,7 +124,7 @@ fn fan_out(scenario: &Scenario, index: usize, client: &Client) -> Option<Warning
         Warning {
             code: Code::FanOutWithoutLimit,
             message,
-            hint: format!("add an element with a pacer as guard to `{path}`"),
+            hint: format!("add an element with a pacer or a semaphore as guard to `{path}`"),
             path,
         }
     } else {

@@ -7,11 +7,12 @@ use super::words;
 use super::worst::unit;
 use crate::policy::circuit_breaker::{BreakerCounts, WhenOpen};
 use crate::policy::hint::AboveCap;
+use crate::policy::pacer::Slept;
 use crate::policy::retry::DeadlineCheck;
 use crate::policy::stack::{Place, Requeue, Resume};
 use crate::policy::{
     Backoff, Classification, Client, Element, Guard, HintRule, Jitter, Kind, Mechanism, Outcome, OutcomeSet,
-    RetryPolicy, Role, Scope, StatusSet,
+    RetryPolicy, Role, Scope, StatusSet, WhenFull,
 };
 use crate::units::SimDuration;
 
@@ -297,8 +298,25 @@ fn guard_words(guard: &Guard) -> String {
         Mechanism::Pacer(pacer) => {
             let counted = pacer.counts.word().replace('_', " ");
             let (amount, per) = (words::count(pacer.bucket.amount()), words::duration(pacer.bucket.per()));
-            format!("lets {amount} {counted} pass in {per}, the rest waits; {scope}")
+            let twice = match pacer.slept {
+                Slept::Once => "",
+                Slept::Twice => " (twice as many while callers wait, whose sleep it credits twice)",
+            };
+            format!("lets {amount} {counted} pass in {per}{twice}, the rest waits; {scope}")
         }
+        Mechanism::Semaphore(semaphore) => {
+            let (what, error) = if semaphore.is_pool { ("connection", "pool timeout") } else { ("permit", "refusal") };
+            let permits = words::counted(u64::from(semaphore.permits), what);
+            let rest = match semaphore.when_full {
+                WhenFull::Reject => "refuses the rest at once".to_owned(),
+                WhenFull::Wait(None) => "the rest waits in line".to_owned(),
+                WhenFull::Wait(Some(longest)) => {
+                    format!("the rest waits in line, {} at most, then a {error}", words::duration(longest))
+                }
+            };
+            format!("{permits}, held until the result is back, {rest}; {scope}")
+        }
+        Mechanism::Size(check) => format!("refuses requests of more than {} input tokens", words::count(check.at_most)),
     }
 }
 

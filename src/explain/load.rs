@@ -3,6 +3,7 @@
 //! class ask for once the provider answers again and their queue is full.
 
 use super::client_warnings::requests_inside;
+use super::concurrency::busy_workers;
 use crate::policy::pacer::Counts;
 use crate::policy::{Mechanism, Role};
 use crate::provider::{Limit, Window};
@@ -64,7 +65,7 @@ fn demand(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
     let run = Window { from: SimTime::ZERO, to: scenario.horizon };
     let pacing = tightest_pacer(scenario, limit, class);
     let busy_time: f64 = class.steps.iter().map(|step| step.latency.mean()).sum();
-    let busy = (!class.is_live() && busy_time > 0.0).then(|| share(f64::from(class.workers()) / busy_time));
+    let busy = (!class.is_live() && busy_time > 0.0).then(|| share(busy_workers(scenario, class) as f64 / busy_time));
     Demand {
         limit: limit.name.clone(),
         class: class.name.clone(),
@@ -94,10 +95,9 @@ fn tightest_pacer(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> O
     let pacers = elements.filter_map(|(at, element)| match element.role {
         Role::Guard(guard) => match &scenario.guards[guard].mechanism {
             Mechanism::Pacer(pacer) if pacer.counts == limit.counts => {
-                let rate = pacer.bucket.amount() as f64 / pacer.bucket.per().as_secs_f64();
-                Some((rate, requests_inside(client, at)))
+                Some((pacer.highest_rate(), requests_inside(client, at)))
             }
-            Mechanism::Pacer(_) | Mechanism::Breaker(_) => None,
+            Mechanism::Pacer(_) | Mechanism::Breaker(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => None,
         },
         Role::Retry(_) | Role::Queue(..) => None,
     });

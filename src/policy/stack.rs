@@ -7,7 +7,7 @@
 //! until the answer leaves the stack. It never waits; it says what to wait for. The event loop only interprets
 //! [`Next`].
 
-use super::answer::Answer;
+use super::answer::{Answer, Outcome};
 use super::backoff::Draws;
 use super::circuit_breaker::Gate;
 pub use super::element::{Element, Kind, Place, Requeue, Resume, Role};
@@ -42,6 +42,13 @@ pub struct Cursor {
     at_gate: bool,
 }
 
+impl Cursor {
+    /// The index of the element at which the execution waits.
+    pub const fn element(self) -> usize {
+        self.at as usize
+    }
+}
+
 /// What happened while nobody was looking at the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
@@ -51,6 +58,8 @@ pub enum Input {
     Woken,
     /// The provider answered, or its silence ended.
     Answered(Answer),
+    /// The guard at whose place it stood in line refuses it after all.
+    Refused(Outcome),
 }
 
 /// What has to happen next.
@@ -69,6 +78,9 @@ pub enum Next {
     },
     /// Nothing until a guard on the way changes; then it is asked again.
     Park,
+    /// Nothing until a guard on the way calls it up, which then lets it pass, or until this instant, when the guard
+    /// refuses.
+    Line(SimTime),
     /// The run is over and failed; the queue wants another one.
     Requeue {
         /// When the job may be taken again.
@@ -102,8 +114,8 @@ pub enum Note {
     Retried(usize, SimDuration),
     /// A retry layer handed a failure outward.
     GaveUp(usize, GiveUp),
-    /// A guard refused.
-    Refused(usize),
+    /// A guard refused, for this reason.
+    Refused(usize, Outcome),
 }
 
 /// What a stack needs of the world around it.
@@ -209,6 +221,10 @@ impl Client {
             Input::Begin => Walk::GoesOn(self.queue_edge),
             Input::Woken => Walk::GoesOn(cursor.at as usize + usize::from(cursor.at_gate)),
             Input::Answered(answer) => self.outward(0, &answer, states, cursor, now, host),
+            Input::Refused(why) => {
+                host.note(Note::Refused(cursor.at as usize, why));
+                self.outward(cursor.at as usize + 1, &Answer::failed(why), states, cursor, now, host)
+            }
         };
         // A guard that is asked again stands inside a call which has begun before.
         let mut asked_again = matches!(input, Input::Woken) && cursor.at_gate;
@@ -218,14 +234,14 @@ impl Client {
                 Walk::GoesOn(below) => below,
             };
             outward = match self.inward(below, asked_again, states, cursor, now, host) {
-                Walk::Stops(next) => return next,
-                Walk::GoesOn(from) => self.outward(from, &Answer::SHORT_CIRCUITED, states, cursor, now, host),
+                Inward::Stops(next) => return next,
+                Inward::Refused(from, why) => self.outward(from, &Answer::failed(why), states, cursor, now, host),
             };
             asked_again = false;
         }
     }
 
-    /// Walks inward through the elements below `top`. It goes on outward where a guard refuses.
+    /// Walks inward through the elements below `top`.
     #[inline]
     fn inward(
         &self,
@@ -235,7 +251,7 @@ impl Client {
         cursor: &mut Cursor,
         now: SimTime,
         host: &mut impl Host,
-    ) -> Walk {
+    ) -> Inward {
         for at in (0..top).rev() {
             if at + 1 == self.call_edge && !(asked_again && at + 1 == top) {
                 host.note(Note::CallBegan);
@@ -255,19 +271,23 @@ impl Client {
                     // A reservation that is already made is not asked for again: the wait ends inside the guard.
                     Gate::Reserved(until) => {
                         *cursor = Cursor { at: at as u8, at_gate: false };
-                        return Walk::Stops(Next::Sleep { until, why: Waiting::Limiter, holds_worker: true });
+                        return Inward::Stops(Next::Sleep { until, why: Waiting::Limiter, holds_worker: true });
                     }
                     Gate::Park => {
                         *cursor = Cursor { at: at as u8, at_gate: true };
-                        return Walk::Stops(Next::Park);
+                        return Inward::Stops(Next::Park);
+                    }
+                    Gate::Line(until) => {
+                        *cursor = Cursor { at: at as u8, at_gate: false };
+                        return Inward::Stops(Next::Line(until));
                     }
                     Gate::Wait(until) => {
                         *cursor = Cursor { at: at as u8, at_gate: true };
-                        return Walk::Stops(Next::Sleep { until, why: Waiting::Limiter, holds_worker: true });
+                        return Inward::Stops(Next::Sleep { until, why: Waiting::Limiter, holds_worker: true });
                     }
-                    Gate::Refuse => {
-                        host.note(Note::Refused(at));
-                        return Walk::GoesOn(at + 1);
+                    Gate::Refuse(why) => {
+                        host.note(Note::Refused(at, why));
+                        return Inward::Refused(at + 1, why);
                     }
                 },
                 Role::Queue(..) => unreachable!("a run begins inside its queue"),
@@ -276,7 +296,7 @@ impl Client {
         if self.call_edge == 0 {
             host.note(Note::CallBegan);
         }
-        Walk::Stops(Next::Send)
+        Inward::Stops(Next::Send)
     }
 
     /// Carries an answer outward from element `from`. It goes on inward where a layer tries again at once.
@@ -334,12 +354,20 @@ impl Client {
     }
 }
 
-/// One leg of the walk through a stack.
+/// How a walk outward ends.
 enum Walk {
     /// Nothing more can be done now.
     Stops(Next),
-    /// The walk turns round and goes on from here: inward below this element, or outward from it on.
+    /// It turns round and goes on inward below this element.
     GoesOn(usize),
+}
+
+/// How a walk inward ends.
+enum Inward {
+    /// Nothing more can be done now.
+    Stops(Next),
+    /// A guard refused: it turns round and goes on outward from this element on.
+    Refused(usize, Outcome),
 }
 
 /// When element `at` tries again, or `None` where it hands the failure on.

@@ -1,4 +1,4 @@
-//! A breaker or a pacer that did something changed the run as much as a retry did. What each one did stands in every
+//! A guard that did something changed the run as much as a retry did. What each one did stands in every
 //! report; one that never acted is not mentioned.
 
 use crate::policy::Mechanism;
@@ -27,9 +27,18 @@ pub fn guards(subject: &Subject<'_>) -> Vec<String> {
                 let full = |seconds: f64| Unit::Time(TimeUnit::of(seconds)).full(seconds);
                 did.push(format!("caused {waits} of {} on average, {} in all", full(waited / n), full(waited)));
             }
+            // A number without news by itself: it says how much of what was there was used.
+            if let (false, Mechanism::Semaphore(semaphore)) = (did.is_empty(), &guard.mechanism) {
+                let most = Unit::Count.brief(figure("most_in_use"));
+                let what = if semaphore.is_pool { "connections" } else { "permits" };
+                did.push(format!(
+                    "had {most} of {} {what} out at once",
+                    Unit::Count.full(f64::from(semaphore.permits))
+                ));
+            }
             let kind = match guard.mechanism {
-                Mechanism::Breaker(_) => "breaker",
-                Mechanism::Pacer(_) => "pacer",
+                Mechanism::Size(_) => "size check",
+                Mechanism::Breaker(_) | Mechanism::Pacer(_) | Mechanism::Semaphore(_) => guard.mechanism.word(),
             };
             let mean = if subject.is_replicated() { ", means over the runs" } else { "" };
             (!did.is_empty()).then(|| format!("{} {}{mean}", named(kind, &guard.name), did.join(", ")))

@@ -56,7 +56,7 @@ pub(super) fn classes(scenario: &Scenario, seed: Seed) -> Vec<Class<'_>> {
             };
             let breaker = |guard: usize| match &scenario.guards[guard].mechanism {
                 Mechanism::Breaker(breaker) => Some(breaker),
-                Mechanism::Pacer(_) => None,
+                Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => None,
             };
             Class {
                 settings,

@@ -169,6 +169,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             Event::RequestEnds { class, run } => self.request_ends(class, run),
             Event::RetryWaitEnds { class, run } => self.wait_ends(class, run, WorkerActivity::WaitingRetry),
             Event::LimiterWaitEnds { class, run } => self.wait_ends(class, run, WorkerActivity::WaitingLimiter),
+            Event::LineEnds { class, run } => self.line_ends(class, run),
             Event::PauseEnds { class } => self.pause_ends(class),
         }
     }

@@ -8,7 +8,6 @@ use crate::policy::answer::Answer;
 use crate::policy::stack::Input;
 use crate::provider::{AnsweredBy, Request, Verdict};
 use crate::random::stream::mix;
-use crate::sim::bank::Asker;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::observer::{Fact, Observer};
@@ -104,12 +103,7 @@ impl<O: Observer> Engine<'_, O> {
             input_tokens: record.input_tokens,
             output_tokens: record.output_tokens,
         });
-        let asker = Asker {
-            class,
-            worker: record.worker,
-            input_tokens: record.input_tokens,
-            output_tokens: record.output_tokens,
-        };
+        let asker = record.asker(class);
         for guard in &self.classes[class as usize].fed_by_responses {
             self.bank.record(*guard, asker, &answer, now);
         }

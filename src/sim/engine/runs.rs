@@ -5,7 +5,7 @@ use super::closing::count_requests;
 use super::walker::Walker;
 use crate::observe::WorkerActivity;
 use crate::policy::retry::LayerState;
-use crate::policy::stack::{Input, Next, Place, Requeue, Resume, Waiting};
+use crate::policy::stack::{Input, Next, Place, Requeue, Resume, Role, Waiting};
 use crate::random::stream::mix;
 use crate::random::{Distribution, Stream};
 use crate::sim::event::Event;
@@ -96,6 +96,7 @@ impl<O: Observer> Engine<'_, O> {
                 Next::Send => return self.send(class, run),
                 Next::Sleep { until, why, holds_worker } => return self.sleep(class, run, until, why, holds_worker),
                 Next::Park => return self.states[class as usize].runs.get_mut(run).doing = Doing::WaitingLimiter,
+                Next::Line(until) => return self.stand_in_line(class, run, until),
                 Next::Requeue { at, requeue } => return self.requeue(class, run, at, requeue),
                 Next::Done(answer) if answer.is_delivered() => {
                     let record = self.states[class as usize].runs.get(run);
@@ -146,6 +147,29 @@ impl<O: Observer> Engine<'_, O> {
             let worker = std::mem::replace(&mut record.worker, NO_WORKER);
             self.release(class, worker);
         }
+    }
+
+    /// The run waits until a guard calls it up, or until it gives up.
+    pub(super) fn stand_in_line(&mut self, class: u16, run: u32, until: SimTime) {
+        self.states[class as usize].runs.get_mut(run).doing = Doing::WaitingLimiter;
+        if until < SimTime::NEVER {
+            // Behind the releases of its instant: a permit that comes back then is in time.
+            self.events.push(until, Rank::Attempt, Event::LineEnds { class, run }.pack());
+        }
+    }
+
+    /// The run's patience is over, if it stands in line still: it may have been called up, or be another run by now.
+    pub(super) fn line_ends(&mut self, class: u16, run: u32) {
+        let now = self.now();
+        let record = self.states[class as usize].runs.get(run);
+        let (worker, asker) = (record.worker, record.asker(class));
+        let element = self.classes[class as usize].client.elements().get(record.cursor.element());
+        let Some(Role::Guard(guard)) = element.map(|element| &element.role) else { return };
+        let Some(why) = self.bank.give_up(*guard, asker, run, now) else { return };
+        if worker != NO_WORKER {
+            self.worked(class, worker, WorkerActivity::WaitingLimiter);
+        }
+        self.advance(class, run, Input::Refused(why));
     }
 
     /// The run failed and the queue wants another one.
