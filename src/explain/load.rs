@@ -27,8 +27,11 @@ pub struct Demand {
     pub mean: f64,
     /// In its busiest span, of a minute or of the limit's time from empty to full, whichever is longer.
     pub peak: f64,
-    /// All workers busy, each answered at its mean latency; `None` for turns and where answers take no time.
+    /// All workers busy, each answered at its mean latency; `None` for turns and where answers take no time. Those who
+    /// stand in line before a semaphore ask for nothing.
     pub busy: Option<f64>,
+    /// How many workers that are: all of them, or as many as the class's semaphores let pass at once.
+    pub busy_workers: u64,
     /// What the class's pacer of the same kind lets pass at most; `None` without one.
     pub paced: Option<f64>,
     /// The most requests that each thing which the pacer lets pass can become: 1 where nothing inside it repeats.
@@ -73,6 +76,7 @@ fn demand(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
         mean: share(rate(class, run)),
         peak: share(peak_rate(class, run, limit.bucket.capacity())),
         busy,
+        busy_workers: busy_workers(scenario, class),
         paced: pacing.map(|(rate, _)| rate / per_second),
         requests_per_pass: pacing.map_or(Some(1), |(_, requests)| requests),
     }

@@ -1,6 +1,5 @@
 //! Warnings about what the classes together ask of a limit.
 
-use super::concurrency::busy_workers;
 use super::load::{Demand, cost};
 use super::remedy::Remedy;
 use super::warning::{Code, Warning};
@@ -43,7 +42,7 @@ fn crowding_out(scenario: &Scenario, index: usize, demands: &[&Demand]) -> Optio
         format!("{} times what there is", words::count((needed + most).round() as u64))
     };
     let Some(pacer) = pacer(scenario, class, own) else {
-        let busy = busy_workers(scenario, class);
+        let busy = own.busy_workers;
         let message = format!(
             "{} {} for {} and {names} for {}: {total}, for as long as the queue is full",
             words::counted(busy, &format!("busy {} worker", class.name)),

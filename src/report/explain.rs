@@ -297,9 +297,11 @@ fn load(class: &ClassExplanation, demand: &Demand) -> String {
         parts.push(format!("{} at its peak", words::times(demand.peak)));
     }
     if let (Some(busy), TaskKind::Jobs { workers, .. }) = (demand.busy, class.kind) {
-        let workers = words::counted(u64::from(workers), "busy worker");
-        let ask = if workers == "1 busy worker" { "asks" } else { "ask" };
-        parts.push(format!("{workers} {ask} for {}", words::times(busy)));
+        let ask = if demand.busy_workers == 1 { "asks" } else { "ask" };
+        let there = words::counted(demand.busy_workers, "busy worker");
+        // The others stand in line before a semaphore.
+        let of = if demand.busy_workers < u64::from(workers) { format!(" of {workers}") } else { String::new() };
+        parts.push(format!("{there}{of} {ask} for {}", words::times(busy)));
     }
     if let Some(paced) = demand.paced {
         parts.push(match demand.requests_per_pass {

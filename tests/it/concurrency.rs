@@ -245,3 +245,22 @@ fn a_saturated_bucket_that_credits_its_sleep_twice_lets_twice_its_rate_pass() {
         assert!((1_980..=2_020).contains(&passed("slept = \"twice\"", workers)), "{workers}");
     }
 }
+
+#[test]
+fn the_shipped_batch_shows_the_published_bucket_failing_and_the_repaired_one_not() {
+    let run = |variant: &str| Run::of(&super::stage::shipped("concurrency", variant, &[]), 1);
+    let (published, repaired, bare) = (run("published"), run("repaired"), run("bare"));
+    let throttled = |run: &Run| run.number("classes.document.requests_429_share");
+    // Published: the limit lets 10 of at most 15 a second pass, and each refused one comes again.
+    assert!((0.2..0.4).contains(&throttled(&published)), "{}", throttled(&published));
+    assert!(published.count("classes.document.failed") > 0);
+    // Repaired, by hand: 7.5 in hand, then 7.5 a second: the last of 1,500 passes at (1,500 - 7.5) / 7.5 = 199 s, less what
+    // the arrivals within the first second change.
+    assert_eq!((throttled(&repaired), repaired.count("classes.document.failed")), (0.0, 0));
+    let last = repaired.number("classes.document.latency_s.max");
+    assert!((197.0..200.0).contains(&last), "{last}");
+    assert!(throttled(&bare) > 0.8 && bare.count("classes.document.failed") > 750);
+    for run in [&published, &repaired] {
+        assert_eq!(run.count("guards.slots.most_in_use"), 10);
+    }
+}
