@@ -314,7 +314,7 @@ mod tests {
     use super::*;
     use crate::explain::explain;
     use crate::explain::fixture::{client, decorator, element, fixed, incident, inner, one_job, queue, sdk, some};
-    use crate::policy::Kind;
+    use crate::policy::{Guard, Kind, Mechanism, Scope, Semaphore, SizeCheck, WhenFull};
     use crate::provider::{Fault, Profile, Respond, Window};
     use crate::random::Distribution;
     use crate::units::SimTime;
@@ -349,6 +349,38 @@ mod tests {
         assert_eq!((short.per_call_site, short.runs), (Some(0), Some(3)));
         assert_eq!(short.layers, [("queue".to_owned(), Some(3))]);
         assert!(explanation.classes[1].by_answer.iter().all(|case| case.word != "short_circuited"));
+    }
+
+    #[test]
+    fn each_refusal_of_a_guard_has_a_row_and_is_seen_by_the_layers_outside_of_it() {
+        // By hand: `again` repeats anything three times; the SDK inside of the semaphore does not see its refusals.
+        let semaphore = Semaphore { permits: 5, when_full: WhenFull::Reject, is_pool: false };
+        let pool = Semaphore { permits: 5, when_full: WhenFull::Wait(None), is_pool: true };
+        let guard = |name: &str, mechanism| Guard { name: name.into(), mechanism, scope: Scope::Client };
+        let stack = vec![
+            element("sockets", Kind::Client, Role::Guard(1)),
+            element("fits", Kind::Client, Role::Guard(2)),
+            inner("sdk", fixed(2, SimDuration::ZERO)),
+            element("slots", Kind::Client, Role::Guard(0)),
+            decorator("again", fixed(3, SimDuration::ZERO)),
+        ];
+        let mut scenario = one_job(client("c", stack), &["step"]);
+        scenario.guards = vec![
+            guard("slots", Mechanism::Semaphore(semaphore)),
+            guard("sockets", Mechanism::Semaphore(pool)),
+            guard("fits", Mechanism::Size(SizeCheck { at_most: 1 })),
+        ];
+        let explanation = explain(&scenario);
+        let class = &explanation.classes[0];
+        let layers = |word| case(class, word).layers.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>();
+        assert_eq!((layers("limiter_full"), layers("too_large")), (vec!["again"], vec!["again", "sdk"]));
+        assert_eq!(
+            [case(class, "limiter_full"), case(class, "too_large")].map(|case| case.per_call_site),
+            [Some(0); 2]
+        );
+        // A pool that waits for ever never refuses.
+        assert!(class.by_answer.iter().all(|case| case.word != "pool_timeout"));
+        assert_eq!(class.worst.per_task, Some(6));
     }
 
     #[test]

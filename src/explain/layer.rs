@@ -324,6 +324,7 @@ fn guard_words(guard: &Guard) -> String {
 mod tests {
     use super::*;
     use crate::explain::fixture::{fixed, sdk};
+    use crate::policy::{Semaphore, SizeCheck};
 
     #[test]
     fn classifications_are_said_in_the_words_of_a_file() {
@@ -331,6 +332,30 @@ mod tests {
         assert_eq!(retry_words(&Classification::ANY), ["any failure"]);
         let odd = StatusSet::EMPTY.with_range(500, 504).with(529).with(429).with(428);
         assert_eq!(status_words(&odd), ["428", "429", "500..504", "529"]);
+    }
+
+    #[test]
+    fn guards_say_what_they_bound_and_what_becomes_of_the_rest() {
+        let said = |mechanism| guard_words(&Guard { name: "g".into(), mechanism, scope: Scope::Process });
+        let semaphore = |when_full, is_pool| Mechanism::Semaphore(Semaphore { permits: 10, when_full, is_pool });
+        let five = SimDuration::from_secs(5);
+        assert_eq!(
+            said(semaphore(WhenFull::Wait(None), false)),
+            "10 permits, held until the result is back, the rest waits in line; one per process"
+        );
+        assert_eq!(
+            said(semaphore(WhenFull::Reject, false)),
+            "10 permits, held until the result is back, refuses the rest at once; one per process"
+        );
+        assert_eq!(
+            said(semaphore(WhenFull::Wait(Some(five)), true)),
+            "10 connections, held until the result is back, the rest waits in line, 5 s at most, then a pool timeout; one \
+             per process"
+        );
+        assert_eq!(
+            said(Mechanism::Size(SizeCheck { at_most: 200_000 })),
+            "refuses requests of more than 200,000 input tokens"
+        );
     }
 
     #[test]

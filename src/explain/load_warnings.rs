@@ -220,6 +220,33 @@ mod tests {
     }
 
     #[test]
+    fn a_request_that_a_size_check_refuses_is_said_to_be_so() {
+        let mut scenario = incident(true);
+        scenario.traffic[0].steps = steps(&["huge"], 300_000.0, 60_000.0);
+        scenario.guards[0].mechanism = Mechanism::Size(crate::policy::SizeCheck { at_most: 200_000 });
+        let warnings = of(&scenario);
+        let warning = warnings.iter().find(|warning| warning.code == Code::RequestExceedsLimit).unwrap();
+        assert_eq!(
+            warning.message,
+            "step `huge` of report asks for 300,000 input tokens on average and `share` lets no more than 200,000 pass"
+        );
+    }
+
+    #[test]
+    fn a_pacer_that_credits_its_sleep_twice_takes_twice_its_share() {
+        // By hand: 350 k of 700 k, twice, is all of it, and may be given half of what is left.
+        let mut scenario = incident(true);
+        let Mechanism::Pacer(pacer) = &mut scenario.guards[0].mechanism else { panic!("the share is a pacer's") };
+        pacer.slept = crate::policy::pacer::Slept::Twice;
+        let warnings = of(&scenario);
+        assert_eq!(
+            warnings[0].message,
+            "live takes 53 % of `itpm` and the pacer `share` allows 100 %: 153 % of what there is"
+        );
+        assert_eq!(warnings[0].hint, "set `guards.share.pacer.amount = \"160k\"` or less");
+    }
+
+    #[test]
     fn amounts_are_rounded_down_to_two_digits() {
         let amounts = [7.0, 950.0, 1_234.0, 330_190.0, 1_270_000.0, 25_000_000.0].map(rounded);
         assert_eq!(amounts, ["7", "950", "1200", "\"330k\"", "\"1200k\"", "\"25M\""]);

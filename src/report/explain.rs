@@ -331,7 +331,7 @@ fn field(text: &mut String, label: &str, words: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::adversary::{any_client, breaker};
+    use crate::explain::adversary::{any_client, guards};
     use crate::explain::explain;
     use crate::explain::fixture::{client, decorator, fixed, incident, inner, one_job, sdk};
     use crate::policy::RetryPolicy;
@@ -389,7 +389,7 @@ mod tests {
         for case in 0..300 {
             let key = crate::random::Seed(11).key().with(case);
             let mut scenario = one_job(any_client(key), if case % 2 == 0 { &["a"] } else { &["a", "b"] });
-            scenario.guards = vec![breaker()];
+            scenario.guards = guards().to_vec();
             let explanation = explain(&scenario);
             let page = text(&explanation);
             let wide = page.lines().find(|line| line.chars().count() > WIDTH && !line.trim_start().starts_with('`'));

@@ -57,11 +57,12 @@ mod tests {
     use crate::experiment::Figure;
     use crate::explain::fixture::incident;
     use crate::metrics::{Number, Tree};
+    use crate::policy::{Semaphore, WhenFull};
     use crate::report::fixture;
 
     #[test]
     fn what_guards_did_is_said_and_idle_ones_are_not_mentioned() {
-        let (scenario, mut result) = (incident(true), fixture::single());
+        let (mut scenario, mut result) = (incident(true), fixture::single());
         let number = |value| Tree::Leaf(Figure::One(Number::real(value)));
         let table = |all: [(&str, f64); 4]| {
             Tree::Table(all.into_iter().map(|(name, value)| (name.to_owned(), number(value))).collect())
@@ -78,6 +79,15 @@ mod tests {
                 "pacer `share` caused 90 waits of 2 s on average, 3 min in all",
                 "`breaker` opened 12 times, refused 1 call",
             ]
+        );
+        // Of a semaphore it stands there how much of it was in use.
+        let semaphore = Semaphore { permits: 10, when_full: WhenFull::Reject, is_pool: true };
+        scenario.guards[0].mechanism = Mechanism::Semaphore(semaphore);
+        let pool = table([("trips", 0.0), ("refused", 7.0), ("waits", 0.0), ("most_in_use", 10.0)]);
+        result.figures = Tree::Table(vec![("guards".to_owned(), Tree::Table(vec![("share".to_owned(), pool)]))]);
+        assert_eq!(
+            guards(&Subject::new(&scenario, &result)),
+            ["pool `share` refused 7 calls, had 10 of 10 connections out at once"]
         );
         result.figures = Tree::Table(Vec::new());
         assert_eq!(guards(&Subject::new(&scenario, &result)), Vec::<String>::new());

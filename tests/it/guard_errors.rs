@@ -37,6 +37,19 @@ fn guards_that_say_nothing_or_two_things_are_refused() {
     ];
     let changes: Vec<(&str, &str)> = changes.iter().map(|(old, new)| (*old, new.as_str())).collect();
     assert_data_eq!(table(&changes), file!["refusals/guards.txt"]);
+    // A layer that has no wait needs a refusal that takes time.
+    let again = "max_attempts = 4, retry_on = \"any\", backoff = { fixed = \"2s\" }";
+    let spinning = "max_attempts = \"unlimited\", retry_on = [\"limiter_full\"], total_budget = \"10s\"";
+    let full = |semaphore: &str| said(&SOUND.replacen(pacer, semaphore, 1).replacen(again, spinning, 1), None, &[]);
+    assert_eq!(full("semaphore = { permits = 10, wait_at_most = \"1s\" }"), "accepted\n");
+    assert_data_eq!(
+        full("semaphore = { permits = 10, when_full = \"reject\" }"),
+        str![[r#"
+27:36 retries without end and without wait, and some refusals take no time
+  limit the attempts, or give it a wait
+
+"#]]
+    );
     // A job would wait for the permit that it holds; the same pacer twice is only slow.
     let twice =
         SOUND.replacen("{ guard = \"share\" }", "{ guard = \"share\" }, { name = \"more\", guard = \"share\" }", 1);
