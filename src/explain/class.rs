@@ -173,7 +173,7 @@ fn part(scenario: &Scenario, class_index: usize, client: &Client, steps: &[usize
     let repeats = repeats_something(scenario, client);
     let layer_courses = courses(client, &repeats, None);
     let inside = client.elements().len() - usize::from(client.queue().is_some());
-    let bare = Course::request(client.timeout());
+    let bare = Course::request(client.innermost_timeout());
     let step = if inside == 0 { bare } else { layer_courses[inside - 1] };
     let task_course = of_task(&vec![client; steps.len()], |_, policy| repeats(policy));
     ClassExplanation {
@@ -231,6 +231,12 @@ fn answer_case(scenario: &Scenario, client: &Client, kind: &AnswerKind) -> Answe
     };
     case.per_call_site = case.per_call;
     for (at, element) in client.elements().iter().enumerate().skip(outside) {
+        if let (Role::Hedge(hedge), false) = (&element.role, short) {
+            let most = Some(u64::from(hedge.max));
+            case.layers.insert(0, (element.name.clone(), most));
+            case.per_call_site = product(case.per_call_site, most);
+            case.per_call = product(case.per_call, most);
+        }
         let Some(policy) = element.role.policy().filter(|policy| policy.retry_on.repeats(&kind.answer)) else {
             continue;
         };

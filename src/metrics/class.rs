@@ -32,7 +32,7 @@ pub(super) fn class_metrics(
         ("runs", count(counts.runs)),
         ("calls", count(counts.calls)),
         ("requests", count(counts.requests)),
-        ("provider_requests", count(counts.requests)),
+        ("provider_requests", count(counts.provider_requests)),
         ("steps_offered", count(steps_offered)),
         ("amplification", ratio(counts.requests, steps_offered)),
         ("amplification_by_task", ratio(counts.task_requests, steps_offered)),
@@ -97,7 +97,8 @@ fn worker_time(class: &TrafficClass, counts: &Counts, window: Window) -> Tree<Nu
     named(WorkerActivity::ALL.map(|activity| (name(activity), real(nanos(activity) as f64 / 1e9))).to_vec())
 }
 
-/// One factor for each layer, outermost first. They multiply to `amplification_by_task` exactly, because each is what
+/// One factor for each layer, outermost first. They multiply to `amplification_by_task` exactly (the factors
+/// of hops left out, which multiply further to what reaches the provider), because each is what
 /// came out of an element on the inside for each time it was entered from the outside.
 fn factors(rows: &LayerRows<'_>, class: &TrafficClass, total: &ClassTotal) -> Tree<Number> {
     let counts = &total.counts;

@@ -1,5 +1,5 @@
 //! Where the counts of a class's layers lie in its ledger. Each client of the class has a row for each of its elements;
-//! a class with several clients also has a row for the requests of each. Readers see layers by name: what one name did
+//! a class with several clients, or with hops, also has a row for what reaches the provider by each. Readers see layers by name: what one name did
 //! in all clients together.
 
 use super::ledger::LayerCounts;
@@ -32,7 +32,8 @@ impl<'a> LayerRows<'a> {
         for client in scenario.clients_of(class) {
             let elements = client.elements();
             let place = |name: &str| names.iter().position(|known| *known == name).unwrap_or(0);
-            let wire = (!class.others.is_empty()).then_some(len + elements.len());
+            let is_counted = !class.others.is_empty() || !client.hops().is_empty();
+            let wire = is_counted.then_some(len + elements.len());
             let names = elements.iter().map(|element| place(&element.name)).collect();
             stacks.push(StackRows { first: len, names, wire });
             len += elements.len() + usize::from(wire.is_some());
@@ -56,8 +57,8 @@ impl<'a> LayerRows<'a> {
         self.stacks[client].first
     }
 
-    /// The row in which the requests of this client of the class are counted as entered; `None` in a class with one
-    /// client.
+    /// The row in which what reaches the provider by this client of the class is counted as entered; `None` in a class
+    /// with one client and no hops.
     pub fn wire_of(&self, client: usize) -> Option<usize> {
         self.stacks[client].wire
     }

@@ -10,18 +10,20 @@ use crate::policy::retry::GiveUp;
 use crate::stats::LatencyStore;
 use crate::units::SimDuration;
 
-/// Which answers are counted apart: the statuses that a scenario can produce, then timeouts and dropped connections.
+/// Which answers are counted apart: the statuses that a scenario can produce, then timeouts and dropped connections,
+/// then requests that nobody wanted any more before they were answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerIndex {
     names: Vec<String>,
     by_status: Vec<u8>,
     timeout: u8,
     dropped: u8,
+    cancelled: u8,
 }
 
 impl AnswerIndex {
-    /// An index of these statuses, ascending, beside 200.
-    pub fn new(statuses: &[u16]) -> AnswerIndex {
+    /// An index of these statuses, ascending, beside 200; and of cancelled requests, where there can be any.
+    pub fn new(statuses: &[u16], cancels: bool) -> AnswerIndex {
         let mut statuses: Vec<u16> = statuses.iter().copied().chain([200]).collect();
         statuses.sort_unstable();
         statuses.dedup();
@@ -31,11 +33,13 @@ impl AnswerIndex {
         }
         let mut names: Vec<String> = statuses.iter().map(u16::to_string).collect();
         let (timeout, dropped) = (names.len() as u8, names.len() as u8 + 1);
+        let cancelled = dropped + u8::from(cancels);
         names.extend(["timeout".to_owned(), "dropped".to_owned()]);
-        AnswerIndex { names, by_status, timeout, dropped }
+        names.extend(cancels.then(|| "cancelled".to_owned()));
+        AnswerIndex { names, by_status, timeout, dropped, cancelled }
     }
 
-    /// The names in order: statuses, `timeout`, `dropped`.
+    /// The names in order: statuses, `timeout`, `dropped`, and `cancelled` where there can be such.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -55,6 +59,7 @@ impl AnswerIndex {
             | Outcome::StreamBroken
             | Outcome::ShortCircuited
             | Outcome::LimiterFull => self.dropped as usize,
+            Outcome::Cancelled => self.cancelled as usize,
         }
     }
 }
@@ -84,8 +89,11 @@ pub struct Counts {
     pub max_failed_task_requests: u64,
     /// Calls that began.
     pub calls: u64,
-    /// Requests of those calls.
+    /// Requests of those calls, as their client sends them.
     pub requests: u64,
+    /// Requests that reached the provider: more than the client sent where a hop sends its own, fewer where a hop
+    /// refuses.
+    pub provider_requests: u64,
     /// Requests of those calls that were answered 429.
     pub requests_with_429: u64,
     /// Times a breaker refused.
@@ -217,6 +225,7 @@ impl Counts {
         self.max_failed_task_requests = self.max_failed_task_requests.max(other.max_failed_task_requests);
         self.calls += other.calls;
         self.requests += other.requests;
+        self.provider_requests += other.provider_requests;
         self.requests_with_429 += other.requests_with_429;
         self.short_circuited += other.short_circuited;
         self.suppressed += other.suppressed;

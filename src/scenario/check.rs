@@ -158,7 +158,7 @@ fn rejected_inside(client: &Client, layer: usize, parts: &Parts<'_>) -> bool {
             Mechanism::Breaker(breaker) => breaker.when_open == WhenOpen::Reject,
             Mechanism::Pacer(_) => false,
         }),
-        Role::Retry(_) | Role::Queue(..) => false,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => false,
     };
     repeats && client.elements()[..layer].iter().any(|element| rejects(&element.role))
 }

@@ -12,6 +12,7 @@ mod element;
 mod endless;
 mod failures;
 mod guards;
+mod hedge;
 mod hints;
 mod layer;
 mod phases;

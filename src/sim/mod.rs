@@ -16,6 +16,7 @@ mod buckets;
 mod engine;
 mod event;
 pub mod event_queue;
+mod hedging;
 mod observer;
 mod record;
 mod workforce;

@@ -2,6 +2,7 @@
 //! here.
 
 use crate::observe::{AnswerIndex, LayerRows};
+use crate::policy::Hedge;
 use crate::policy::circuit_breaker::{BreakerCounts, CircuitBreaker};
 use crate::policy::guard::Mechanism;
 use crate::policy::retry_budget::RetryBudget;
@@ -23,6 +24,10 @@ pub(super) struct Class<'a> {
     pub(super) key: Key,
     /// The key word of each step's name.
     pub(super) step_words: Vec<u64>,
+    /// Whether any of its clients hedges.
+    pub(super) hedges: bool,
+    /// Whether what reaches the provider of each task is counted beside what its client sends.
+    pub(super) counts_sends: bool,
     /// Breakers of its clients that pause workers while open, each with the client whose state it is.
     pub(super) pausing: Vec<(usize, u16)>,
 }
@@ -36,11 +41,15 @@ pub(super) struct Stack<'a> {
     pub(super) element_words: Vec<u64>,
     /// For each element, its retry budget among all; `None` where it has none.
     pub(super) budgets: Vec<Option<usize>>,
+    /// The client's hedge, where it has one.
+    pub(super) hedge: Option<&'a Hedge>,
+    /// Whether there are hops between the client and the provider.
+    pub(super) has_hops: bool,
     /// Guards of the client that every response feeds.
     pub(super) fed_by_responses: Vec<usize>,
     /// Where its elements' counts begin in the class's ledger.
     pub(super) first_row: usize,
-    /// Where its requests are counted beside, in a class with several stacks.
+    /// Where its requests are counted beside, in a class with several stacks or with hops.
     pub(super) wire: Option<usize>,
 }
 
@@ -92,6 +101,8 @@ fn compile<'a>(
             shares_with: shares_with as u16,
             element_words: client.elements().iter().map(|element| Key::word(&element.name)).collect(),
             budgets: budgets[n].clone(),
+            hedge: client.hedge(),
+            has_hops: !client.hops().is_empty(),
             fed_by_responses: counted.map(|(guard, _)| guard).collect(),
             first_row: rows.first_of(n),
             wire: rows.wire_of(n),
@@ -109,6 +120,8 @@ fn compile<'a>(
     }
     Class {
         settings,
+        hedges: stacks.iter().any(|stack| stack.hedge.is_some()),
+        counts_sends: stacks.iter().any(|stack| stack.has_hops),
         stacks,
         of_step: settings.steps.iter().map(|step| step.other.map_or(0, |other| other as u8 + 1)).collect(),
         key: seed.key().named(&settings.name),
@@ -139,7 +152,8 @@ pub(super) fn answer_index(scenario: &Scenario) -> AnswerIndex {
         | Respond::Hang => Vec::new(),
     });
     let statuses: Vec<u16> = limits.chain(faults).collect();
-    AnswerIndex::new(&statuses)
+    let cancels = scenario.clients.iter().any(|client| client.hedge().is_some());
+    AnswerIndex::new(&statuses, cancels)
 }
 
 /// A digest of the world's settings: what is no event, and yet must be equal for two worlds to be the same one.

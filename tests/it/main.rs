@@ -12,6 +12,7 @@
 //! - `conservation`: what must add up, adds up, in random scenarios from `small_world`.
 //! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
 //! - `golden`: every number of every shipped scenario against `tests/golden/`.
+//! - `several_at_once`: hops and hedges, which send what the application does not see.
 //! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
 //! - `scenario_vocabulary`: every general key of a retry layer, and what is refused of them.
@@ -44,6 +45,7 @@ mod remedies;
 mod scenario_errors;
 mod scenario_robustness;
 mod scenario_vocabulary;
+mod several_at_once;
 mod small_world;
 mod stage;
 mod step_clients;

@@ -63,6 +63,9 @@ impl<O: Observer> Engine<'_, O> {
         if compiled.stacks[0].client.queue().is_some() && state.queue_states.len() <= slot as usize {
             state.queue_states.resize(slot as usize + 1, LayerState::default());
         }
+        if compiled.counts_sends {
+            state.begin_sends(slot);
+        }
         let delay = compiled.settings.enqueue_delay;
         if delay.is_zero() {
             self.enqueue(class, Waiter::Task(slot), Place::Back);

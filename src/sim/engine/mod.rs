@@ -3,6 +3,7 @@
 
 mod arrivals;
 mod closing;
+mod hedges;
 mod queue;
 mod requests;
 mod runs;
@@ -12,6 +13,7 @@ use super::answers::Answers;
 use super::bank::Bank;
 use super::event::Event;
 use super::event_queue::EventQueue;
+use super::hedging::Hedging;
 use super::record::{Runs, Tasks};
 use super::workforce::{Waiter, Workforce};
 use super::world;
@@ -39,8 +41,21 @@ struct ClassState {
     force: Workforce,
     arrivals: Vec<ArrivalState>,
     arrived: u32,
+    /// What reached the provider of each task, by its own slot, or its run's where it has none; only behind hops.
+    sends: Vec<u32>,
+    hedging: Hedging,
     ledger: ClassLedger,
     series: ClassSeries,
+}
+
+impl ClassState {
+    /// Nothing of the task with this slot has reached the provider.
+    fn begin_sends(&mut self, slot: u32) {
+        if self.sends.len() <= slot as usize {
+            self.sends.resize(slot as usize + 1, 0);
+        }
+        self.sends[slot as usize] = 0;
+    }
 }
 
 /// The state of a run.
@@ -119,6 +134,8 @@ impl<'a, O: Observer> Engine<'a, O> {
                     force: Workforce::new(class.settings.workers(), timeline.bins, timeline.bin),
                     arrivals: processes.map(|(process, n)| process.start(arrival_key.with(n))).collect(),
                     arrived: 0,
+                    sends: Vec::new(),
+                    hedging: Hedging::default(),
                     ledger: ClassLedger::new(plan.cells(), rows, answers.names().len()),
                     series,
                 }
@@ -169,6 +186,8 @@ impl<'a, O: Observer> Engine<'a, O> {
             Event::RequestEnds { class, run } => self.request_ends(class, run),
             Event::RetryWaitEnds { class, run } => self.wait_ends(class, run, WorkerActivity::WaitingRetry),
             Event::LimiterWaitEnds { class, run } => self.wait_ends(class, run, WorkerActivity::WaitingLimiter),
+            Event::FlightEnds { class, flight } => self.flight_ends(class, flight),
+            Event::HedgeDue { class, run } => self.hedge_due(class, run),
             Event::PauseEnds { class } => self.pause_ends(class),
         }
     }

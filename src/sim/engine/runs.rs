@@ -23,6 +23,9 @@ impl<O: Observer> Engine<'_, O> {
         task.runs += 1;
         state.ledger.cells[task.cell as usize].runs += 1;
         let run = state.runs.insert(Run { task, slot, worker, step: task.next_step, ..Run::default() });
+        if self.classes[class as usize].counts_sends && slot == NO_TASK {
+            state.begin_sends(run);
+        }
         let stack = self.classes[class as usize].stack(task.next_step);
         if let Some(queue) = stack.client.queue_element() {
             let (saved, layer) = (&mut state.queue_states[slot as usize], &mut state.runs.side_of(run)[queue]);

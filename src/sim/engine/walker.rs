@@ -119,6 +119,11 @@ impl Host for Walker<'_, '_> {
                 self.series.wide_calls[self.clock.wide() as usize] += 1;
             }
             Note::CallEnded(_) => {}
+            Note::RequestBegan => {
+                self.run.task.requests += 1;
+                self.ledger.cells[self.run.call_cell as usize].requests += 1;
+                self.series.wide_requests[self.run.call_wide as usize] += 1;
+            }
             Note::Entered(element) => self.ledger.layer(cell, row(element)).entered += 1,
             Note::Retried(element, wait) => {
                 let counts = self.ledger.layer(cell, row(element));
