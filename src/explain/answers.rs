@@ -134,7 +134,7 @@ pub fn word(answer: &Answer) -> String {
 pub fn rejecting_breaker(guards: &[Guard], client: &Client) -> Option<usize> {
     client.elements().iter().position(|element| match element.role {
         Role::Guard(guard) => rejects(&guards[guard]),
-        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => false,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) | Role::Fallback(_) => false,
     })
 }
 

@@ -106,7 +106,7 @@ fn tightest_of(scenario: &Scenario, limit: &Limit, client: &Client) -> Option<(f
             }
             Mechanism::Pacer(_) | Mechanism::Breaker(_) => None,
         },
-        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => None,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) | Role::Fallback(_) => None,
     });
     pacers.min_by(|(a, _), (b, _)| a.total_cmp(b))
 }

@@ -76,8 +76,8 @@ impl Attempt<'_> {
                 break;
             }
             let element = &client.elements()[at];
-            let Some(attempts) = element.role.policy().map(attempts_bound).filter(|attempts| *attempts != Some(1))
-            else {
+            let policy = element.role.policy().filter(|_| !element.role.is_fallback());
+            let Some(attempts) = policy.map(attempts_bound).filter(|attempts| *attempts != Some(1)) else {
                 continue;
             };
             let fewer = (1..attempts.unwrap_or(TRIED).min(TRIED)).rev();

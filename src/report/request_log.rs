@@ -106,6 +106,7 @@ impl<W> RequestLog<'_, W> {
             at,
             answer,
             by,
+            model,
             input_tokens,
             output_tokens,
         } = fact
@@ -125,7 +126,7 @@ impl<W> RequestLog<'_, W> {
             "call": call,
             "ordinal": ordinal,
             "request_id": format!("{}-{task}-{}-{ordinal}", traffic.name, step_settings.name),
-            "model": step_settings.model,
+            "model": self.scenario.provider.models.get(*model as usize).map(|model| &model.name),
             "max_tokens": step_settings.max_tokens,
             "status": (answer.status > 0).then_some(answer.status),
             "outcome": answer.outcome.word(),
@@ -151,6 +152,7 @@ impl<W> RequestLog<'_, W> {
             (_, AnsweredBy::Fault(fault)) => json!(format!("fault:{}", provider.faults[fault].name)),
             (_, AnsweredBy::Limit(limit)) => json!(format!("limit:{}", provider.limits[limit].name)),
             (_, AnsweredBy::Service) => json!("service"),
+            (_, AnsweredBy::Window) => json!("context_window"),
         }
     }
 
