@@ -1,6 +1,5 @@
 //! What the requests of a class met, model by model: how many went to each, what they were answered, and by whom.
 
-use crate::policy::Role;
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::stack::Client;
 use crate::provider::{AnsweredBy, NO_MODEL, Provider};
@@ -40,24 +39,6 @@ fn is_counted(scenario: &Scenario) -> bool {
     scenario.provider.tells_models_apart() || clients.any(falls_back)
 }
 
-/// The models that a class can ask for: its steps', then those that its clients fall back to.
-fn asked(scenario: &Scenario, class: &TrafficClass) -> Vec<u8> {
-    let own = class.steps.iter().map(|step| scenario.provider.model(step.model.as_deref()));
-    let elements = scenario.clients_of(class).flat_map(Client::elements);
-    let targets = elements.filter_map(|element| match &element.role {
-        Role::Fallback(fallback) => Some(&fallback.to),
-        Role::Retry(_) | Role::Queue(..) | Role::Guard(_) | Role::Hedge(_) => None,
-    });
-    let targets = targets.flatten().map(|name| scenario.provider.model(Some(name)));
-    let mut models: Vec<u8> = Vec::new();
-    for model in own.chain(targets) {
-        if !models.contains(&model) {
-            models.push(model);
-        }
-    }
-    models
-}
-
 /// Who can answer, in the words of the log of requests: the service, the client's own timeout, a context window, then
 /// each fault and each limit.
 pub fn sources(provider: &Provider) -> Vec<String> {
@@ -76,7 +57,7 @@ impl ModelLedger {
         if !is_counted(scenario) {
             return None;
         }
-        let models = asked(scenario, class);
+        let models = scenario.models_of(class);
         let mut places = vec![0; NO_MODEL as usize + 1];
         models.iter().zip(0..).for_each(|(model, place)| places[*model as usize] = place);
         let (faults, limits) = (scenario.provider.faults.len(), scenario.provider.limits.len());

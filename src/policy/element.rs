@@ -91,9 +91,17 @@ impl Role {
         }
     }
 
+    /// The fallback, where the element is one.
+    pub const fn fallback(&self) -> Option<&Fallback> {
+        match self {
+            Role::Fallback(fallback) => Some(fallback),
+            Role::Retry(_) | Role::Queue(..) | Role::Guard(_) | Role::Hedge(_) => None,
+        }
+    }
+
     /// Whether it repeats with other models.
     pub const fn is_fallback(&self) -> bool {
-        matches!(self, Role::Fallback(_))
+        self.fallback().is_some()
     }
 }
 

@@ -14,7 +14,7 @@ const LONGEST_NAME: usize = 128;
 /// Names of models in a limit or a fault, each with its place; `None` for all models.
 pub(super) type Named = Option<Vec<(String, Place)>>;
 
-/// The models that steps and fallbacks ask for, and whether all of them are known.
+/// The models that steps and fallbacks ask for.
 pub(super) type Asked = std::cell::RefCell<Vec<String>>;
 
 /// The name of a model.
@@ -119,7 +119,9 @@ pub(super) fn settle(provider: &mut ReadProvider<'_>, all_asked: bool, context: 
             None => {
                 if all_asked {
                     let message = format!("no step and no fallback asks for `{name}`");
-                    context.faults.add(Fault::new(*place, message).hint(near::existing("models", &names, name)));
+                    let hint = near::existing("models", &names, name);
+                    let hint = format!("{hint}; one that nobody asks for yet is described in [provider.models]");
+                    context.faults.add(Fault::new(*place, message).hint(hint));
                 }
                 set
             }

@@ -6,7 +6,7 @@ use crate::policy::circuit_breaker::{BreakerCounts, CircuitBreaker};
 use crate::policy::guard::Mechanism;
 use crate::policy::retry::LayerState;
 use crate::policy::retry_budget::RetryBudget;
-use crate::policy::stack::{Client, Element, Kind, Role};
+use crate::policy::stack::{Client, Element, Kind};
 use crate::policy::{Fallback, Hedge};
 use crate::provider::model::WINDOW_STATUS;
 use crate::provider::{ModelSet, Respond};
@@ -150,11 +150,9 @@ fn compile<'a>(
 /// The fallbacks of a client by their element, each with the models that it goes to.
 fn fallbacks(scenario: &Scenario, client: &Client) -> Vec<(usize, Vec<u8>)> {
     let elements = client.elements().iter().enumerate();
-    let targets = elements.filter_map(|(at, element)| match &element.role {
-        Role::Fallback(fallback) => {
-            Some((at, fallback.to.iter().map(|name| scenario.provider.model(Some(name))).collect()))
-        }
-        Role::Retry(_) | Role::Queue(..) | Role::Guard(_) | Role::Hedge(_) => None,
+    let targets = elements.filter_map(|(at, element)| {
+        let targets = element.role.fallback()?.to.iter().map(|name| scenario.provider.model(Some(name)));
+        Some((at, targets.collect()))
     });
     targets.collect()
 }
@@ -203,7 +201,9 @@ pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
         let provider = &scenario.provider;
         let named = |models: ModelSet| {
             let names = provider.models.iter().zip(0..).filter(|(_, index)| models.contains(*index));
-            if models.is_all() { vec!["all"] } else { names.map(|(model, _)| model.name.as_str()).collect() }
+            let mut names: Vec<&str> = names.map(|(model, _)| model.name.as_str()).collect();
+            names.sort_unstable();
+            if models.is_all() { vec!["all"] } else { names }
         };
         words.extend(provider.limits.iter().map(|limit| format!("{:?}", named(limit.models))));
         words.extend(provider.faults.iter().map(|fault| format!("{:?}", named(fault.models))));

@@ -16,6 +16,7 @@
 //! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
 //! - `scenario_vocabulary`: every general key of a retry layer, and what is refused of them.
+//! - `models`: models with limits of their own, and fallbacks.
 //! - `step_clients`: steps with settings or clients of their own.
 //! - `queue`: the event queue against a model, over random histories.
 //! - `cli`: the program as a shell sees it.
@@ -32,6 +33,7 @@ mod determinism;
 mod field_cases;
 mod golden;
 mod header_grammar;
+mod models;
 mod presets;
 #[cfg(feature = "cli")]
 mod probe;
