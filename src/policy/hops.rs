@@ -9,6 +9,17 @@ use super::retry_budget::Passage;
 use super::stack::{Client, Cursor, Host};
 use crate::units::{SimDuration, SimTime};
 
+/// What an execution is doing that has begun a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Its request is out.
+    InFlight,
+    /// It stands in line at a guard, which it has not passed.
+    InLine,
+    /// It sleeps where its cursor stands.
+    Asleep,
+}
+
 impl Client {
     /// The longest time that a hop's request which is sent now may take: what the hop gives it, and no longer than the
     /// client waits for the hop.
@@ -52,11 +63,20 @@ impl Client {
         }
     }
 
-    /// Drops an execution that has begun a step and not ended it: what its elements hold is given back. `in_flight`
-    /// says whether its request is out; else it waits where the cursor stands.
-    pub fn cancel(&self, states: &[LayerState], cursor: Cursor, in_flight: bool, now: SimTime, host: &mut impl Host) {
-        // Who waits at a guard's gate has not passed it.
-        let from = if in_flight { 0 } else { cursor.inside() };
+    /// Drops an execution that has begun a step and not ended it: what its elements hold is given back.
+    pub fn cancel(
+        &self,
+        states: &[LayerState],
+        cursor: Cursor,
+        standing: Standing,
+        now: SimTime,
+        host: &mut impl Host,
+    ) {
+        let from = match standing {
+            Standing::InFlight => 0,
+            Standing::InLine => cursor.at as usize + 1,
+            Standing::Asleep => cursor.inside(),
+        };
         self.drop_parts(from, self.queue_edge, states, now, host);
     }
 

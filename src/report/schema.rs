@@ -106,7 +106,8 @@ fn definitions() -> Value {
             },
         },
         "$limit": leaves(&["admitted", "refused", "impossible", "lowest_share", "below_tenth_s"], "Numbers of one limit."),
-        "$guard": leaves(&["trips", "refused", "waits", "waited_s"], "Numbers of one guard."),
+        "$guard": leaves(&["trips", "refused", "waits", "waited_s", "most_in_use"],
+            "Numbers of one guard; `most_in_use` is of semaphores and pools only."),
         "$layer": leaves(&["entered", "retries", "exhausted", "gave_up", "refused", "waited_s"],
             "Numbers of one element of a client."),
         "$model": {

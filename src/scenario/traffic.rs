@@ -9,7 +9,7 @@ use crate::document::{Fault, Field, Place, Reader, reader};
 use crate::policy::{Client, Role};
 use crate::provider::Window;
 use crate::random::Distribution;
-use crate::traffic::{Step, TaskKind, TrafficClass};
+use crate::traffic::{Step, TaskKind, TrafficClass, WhenOneFails};
 use crate::units::{SimDuration, SimTime};
 
 /// The most traffic classes.
@@ -65,12 +65,23 @@ fn class(name: &str, field: &Field<'_>, known: &Known<'_>, context: &Context<'_>
     let steps = reader.need("steps", "list what a task asks of the provider, one table per step");
     let steps = steps.and_then(|field| steps_of(&field, client, known, context));
     let sla = reader.maybe("sla", Field::positive_duration);
+    let words = [("wait", WhenOneFails::Wait), ("cancel", WhenOneFails::Cancel)];
+    let when_one_fails = reader.or("when_one_fails", WhenOneFails::Wait, |field| field.word(&words));
     reader.finish();
     let ((kind, enqueue_delay), client, arrivals, steps, sla) = (kind?, client?, arrivals?, steps?, sla?);
-    let (steps, others) = steps;
+    let ((steps, others), when_one_fails) = (steps, when_one_fails?);
     let settings = others.iter().map(|other| other.settings.clone()).collect();
-    let class =
-        TrafficClass { name: name.to_owned(), kind, client, others: settings, arrivals, enqueue_delay, steps, sla };
+    let class = TrafficClass {
+        name: name.to_owned(),
+        kind,
+        client,
+        others: settings,
+        arrivals,
+        enqueue_delay,
+        steps,
+        when_one_fails,
+        sla,
+    };
     Some(ReadClass { class, client: client_field?.place(), others })
 }
 
@@ -131,6 +142,15 @@ fn steps_of(
             items[i].wrong::<()>(format!("`{}` is the name of another step", step.name), "give it another name");
         }
     }
+    for (i, step) in steps.iter().enumerate().skip(1) {
+        let group = step.group.as_deref();
+        let is_apart = group.is_some() && steps[i - 1].group != step.group;
+        if is_apart && steps[..i - 1].iter().any(|other| other.group == step.group) {
+            let message =
+                format!("`{}` stands apart from the other steps of group `{}`", step.name, group.unwrap_or(""));
+            items[i].wrong::<()>(message, "list the steps of a group one behind the other, or name another `group`");
+        }
+    }
     Some((steps, others))
 }
 
@@ -179,6 +199,7 @@ fn step(
         Some(name.to_owned())
     });
     let max_tokens = reader.maybe("max_tokens", |field| field.whole(1..=1_000_000_000).map(|tokens| tokens as u32));
+    let group = reader.maybe("group", |field| field.text().map(str::to_owned));
     let own_client = Said::of(&reader).read(client, known, context);
     reader.finish();
     let step = Step {
@@ -188,6 +209,7 @@ fn step(
         latency: latency?,
         model: model?,
         max_tokens: max_tokens?,
+        group: group?,
         other: None,
     };
     Some((step, own_client?))

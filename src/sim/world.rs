@@ -28,6 +28,8 @@ pub(super) struct Class<'a> {
     pub(super) step_words: Vec<u64>,
     /// The model that each step asks for.
     pub(super) models: Vec<u8>,
+    /// Whether some of its steps run at once.
+    pub(super) has_groups: bool,
     /// Whether any of its clients hedges.
     pub(super) hedges: bool,
     /// Whether what reaches the provider of each task is counted beside what its client sends.
@@ -136,8 +138,9 @@ fn compile<'a>(
     }
     Class {
         settings,
+        has_groups: settings.has_groups(),
         hedges: stacks.iter().any(|stack| stack.hedge.is_some()),
-        counts_sends: stacks.iter().any(|stack| stack.has_hops),
+        counts_sends: settings.has_groups() || stacks.iter().any(|stack| stack.has_hops),
         stacks,
         of_step: settings.steps.iter().map(|step| step.other.map_or(0, |other| other as u8 + 1)).collect(),
         key: seed.key().named(&settings.name),
@@ -162,7 +165,7 @@ fn breakers<'a>(scenario: &'a Scenario, client: &'a Client) -> impl Iterator<Ite
     let guards = client.elements().iter().filter_map(|element| element.role.guard());
     guards.filter_map(|guard| match &scenario.guards[guard].mechanism {
         Mechanism::Breaker(breaker) => Some((guard, breaker)),
-        Mechanism::Pacer(_) => None,
+        Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => None,
     })
 }
 
@@ -181,7 +184,8 @@ pub(super) fn answer_index(scenario: &Scenario) -> AnswerIndex {
     let has_windows = scenario.provider.models.iter().any(|model| model.context_window.is_some());
     let statuses: Vec<u16> = limits.chain(faults).chain(has_windows.then_some(WINDOW_STATUS)).collect();
     let others = scenario.traffic.iter().flat_map(|class| &class.others).map(|other| &other.client);
-    let cancels = scenario.clients.iter().chain(others).any(|client| client.hedge().is_some());
+    let hedges = scenario.clients.iter().chain(others).any(|client| client.hedge().is_some());
+    let cancels = hedges || scenario.traffic.iter().any(TrafficClass::has_groups);
     AnswerIndex::new(&statuses, cancels)
 }
 

@@ -24,8 +24,20 @@ pub struct Step {
     pub model: Option<String>,
     /// The `max_tokens` that it asks with, for logs.
     pub max_tokens: Option<u32>,
+    /// The group of neighbouring steps with which it runs at once; `None` where it runs by itself.
+    pub group: Option<String>,
     /// Its place among the class's other clients; `None` where it uses the class's own.
     pub other: Option<usize>,
+}
+
+/// What becomes of the other steps of a group when one of them fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenOneFails {
+    /// They go on to their end, and then the group fails.
+    #[default]
+    Wait,
+    /// They are dropped, and the group fails at once.
+    Cancel,
 }
 
 /// What kind of task a class has.
@@ -59,6 +71,8 @@ pub struct TrafficClass {
     pub enqueue_delay: SimDuration,
     /// The steps of each task, in order.
     pub steps: Vec<Step>,
+    /// What becomes of the others of a group when one step fails.
+    pub when_one_fails: WhenOneFails,
     /// The longest time that the caller may wait for a task, where one is stated: only `explain` looks at it.
     pub sla: Option<SimDuration>,
 }
@@ -67,6 +81,18 @@ impl TrafficClass {
     /// Whether someone waits for each task of this class.
     pub const fn is_live(&self) -> bool {
         matches!(self.kind, TaskKind::Turns)
+    }
+
+    /// The place behind the steps that run at once with this one, which is the first of them.
+    pub fn stage_end(&self, first: usize) -> usize {
+        let group = &self.steps[first].group;
+        let others = self.steps[first + 1..].iter().take_while(|step| group.is_some() && step.group == *group);
+        first + 1 + others.count()
+    }
+
+    /// Whether some of its steps run at once.
+    pub fn has_groups(&self) -> bool {
+        (0..self.steps.len()).any(|step| self.stage_end(step) > step + 1)
     }
 
     /// How many workers the class has; 0 for turns.

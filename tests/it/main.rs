@@ -10,10 +10,12 @@
 //! - `provider_answers`: every way in which a provider fails, and who repeats it.
 //! - `probe`: what clients do with a script of answers, from the command line.
 //! - `conservation`: what must add up, adds up, in random scenarios from `small_world`.
+//! - `concurrency`: semaphores, connection pools, size checks, and a bucket that credits its sleep twice.
 //! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
 //! - `golden`: every number of every shipped scenario against `tests/golden/`.
 //! - `several_at_once`: hops and hedges, which send what the application does not see.
 //! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
+//! - `guard_errors`: the same for guards.
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
 //! - `scenario_vocabulary`: every general key of a retry layer, and what is refused of them.
 //! - `models`: models with limits of their own, and fallbacks.
@@ -27,11 +29,13 @@
 
 #[cfg(feature = "cli")]
 mod cli;
+mod concurrency;
 mod conformance;
 mod conservation;
 mod determinism;
 mod field_cases;
 mod golden;
+mod guard_errors;
 mod header_grammar;
 mod models;
 mod presets;

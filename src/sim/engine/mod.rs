@@ -3,6 +3,7 @@
 
 mod arrivals;
 mod closing;
+mod groups;
 mod hedges;
 mod queue;
 mod requests;
@@ -13,6 +14,7 @@ use super::answers::Answers;
 use super::bank::Bank;
 use super::event::Event;
 use super::event_queue::EventQueue;
+use super::groups::Groups;
 use super::hedging::Hedging;
 use super::record::{Runs, Tasks};
 use super::workforce::{Waiter, Workforce};
@@ -44,6 +46,7 @@ struct ClassState {
     /// What reached the provider of each task, by its own slot, or its run's where it has none; only behind hops.
     sends: Vec<u32>,
     hedging: Hedging,
+    groups: Groups,
     ledger: ClassLedger,
     series: ClassSeries,
 }
@@ -139,6 +142,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                     arrived: 0,
                     sends: Vec::new(),
                     hedging: Hedging::default(),
+                    groups: Groups::default(),
                     ledger,
                     series,
                 }
@@ -186,11 +190,16 @@ impl<'a, O: Observer> Engine<'a, O> {
             Event::TaskArrives { class, process } => self.task_arrives(class, process),
             Event::JobQueued { class, task } => self.enqueue(class, Waiter::Task(task), Place::Back),
             Event::JobQueuedFirst { class, task } => self.enqueue(class, Waiter::Task(task), Place::Front),
+            Event::RequestEnds { class, run }
+            | Event::RetryWaitEnds { class, run }
+            | Event::LimiterWaitEnds { class, run }
+                if self.was_dropped(class, run) => {}
             Event::RequestEnds { class, run } => self.request_ends(class, run),
             Event::RetryWaitEnds { class, run } => self.wait_ends(class, run, WorkerActivity::WaitingRetry),
             Event::LimiterWaitEnds { class, run } => self.wait_ends(class, run, WorkerActivity::WaitingLimiter),
             Event::FlightEnds { class, flight } => self.flight_ends(class, flight),
             Event::HedgeDue { class, run } => self.hedge_due(class, run),
+            Event::LineEnds { class, run } => self.line_ends(class, run),
             Event::PauseEnds { class } => self.pause_ends(class),
         }
     }

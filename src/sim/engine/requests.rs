@@ -8,11 +8,10 @@ use crate::policy::answer::{Answer, Outcome};
 use crate::policy::stack::Input;
 use crate::provider::{AnsweredBy, Request, Verdict};
 use crate::random::stream::mix;
-use crate::sim::bank::Asker;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::observer::{Fact, Observer};
-use crate::sim::record::{Doing, NO_TASK, NO_WORKER, PackedSource, Run};
+use crate::sim::record::{Doing, NO_TASK, NO_WORKER, PackedSource, Task};
 use crate::sim::world::purpose;
 use crate::units::{SimDuration, SimTime};
 
@@ -46,7 +45,8 @@ impl<O: Observer> Engine<'_, O> {
             state.series.wide_requests[record.call_wide as usize] += 1;
         }
         let ordinal = if compiled.counts_sends {
-            let sends = &mut state.sends[if record.slot == NO_TASK { run } else { record.slot } as usize];
+            let home = if record.slot == NO_TASK { state.groups.home(run) } else { record.slot };
+            let sends = &mut state.sends[home as usize];
             *sends += 1;
             *sends - 1
         } else {
@@ -79,6 +79,9 @@ impl<O: Observer> Engine<'_, O> {
         record.by = PackedSource::pack(by);
         if let Some(models) = &mut state.ledger.models {
             models.sent(record.call_cell, model);
+        }
+        if at == SimTime::NEVER {
+            record.doing = Doing::Hanging;
         }
         self.count_at_limits(by, &request);
         at
@@ -125,8 +128,10 @@ impl<O: Observer> Engine<'_, O> {
             models.answered(record.call_cell, record.model, known.place, &answer, record.by.unpack());
         }
         state.series.answers[known.kind as usize][record.sent_narrow as usize] += 1;
-        meet(record, known.kind, self.timeline.wide, &mut state.ledger, &mut state.series);
         let record = *record;
+        let home = if self.classes[class as usize].has_groups { state.groups.home(run) } else { run };
+        let task = &mut state.runs.get_mut(home).task;
+        meet(task, record.call_cell, known.kind, self.timeline.wide, &mut state.ledger, &mut state.series);
 
         let key = record.key.with(u64::from(record.ordinal));
         let fact = now.as_nanos() << 12 | u64::from(answer.status) ^ (answer.outcome as u64) << 10;
@@ -147,13 +152,7 @@ impl<O: Observer> Engine<'_, O> {
             output_tokens: record.output_tokens,
         });
         let stack = self.classes[class as usize].stack(record.step);
-        let asker = Asker {
-            class,
-            client: stack.shares_with,
-            worker: record.worker,
-            input_tokens: record.input_tokens,
-            output_tokens: record.output_tokens,
-        };
+        let asker = record.asker(class, stack.shares_with);
         if answer.outcome != Outcome::Cancelled {
             for guard in &stack.fed_by_responses {
                 self.bank.record(*guard, asker, &answer, now);
@@ -166,12 +165,18 @@ impl<O: Observer> Engine<'_, O> {
     }
 }
 
-/// The run's task meets an answer of this kind.
-fn meet(run: &mut Run, kind: AnswerKind, wide: SimDuration, ledger: &mut ClassLedger, series: &mut ClassSeries) {
-    let task = &mut run.task;
+/// The task meets an answer of this kind, in a call that began in this cell.
+fn meet(
+    task: &mut Task,
+    call_cell: u16,
+    kind: AnswerKind,
+    wide: SimDuration,
+    ledger: &mut ClassLedger,
+    series: &mut ClassSeries,
+) {
     match kind {
         AnswerKind::Throttled => {
-            ledger.cells[run.call_cell as usize].requests_with_429 += 1;
+            ledger.cells[call_cell as usize].requests_with_429 += 1;
             if task.met.mark(kind) {
                 ledger.cells[task.cell as usize].tasks_with_429 += 1;
                 series.wide_with_429[(task.arrived.as_nanos() / wide.as_nanos()) as usize] += 1;
