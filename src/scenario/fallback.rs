@@ -31,6 +31,8 @@ fn settings(field: &Field<'_>, context: &Context<'_>) -> Option<Fallback> {
     let on = reader.or("on", Classification::ANY, classification);
     reader.finish();
     let to: Vec<String> = to?.into_iter().map(|(name, _)| name).collect();
-    to.iter().for_each(|name| models::ask(name, context));
+    for name in &to {
+        models::ask(name, context);
+    }
     Some(Fallback::new(on?, to))
 }

@@ -112,20 +112,20 @@ pub(super) fn settle(provider: &mut ReadProvider<'_>, all_asked: bool, context: 
         return None;
     }
     let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
-    let set = |named: &Named| {
-        let Some(named) = named else { return ModelSet::ALL };
-        named.iter().fold(ModelSet::EMPTY, |set, (name, place)| match names.iter().position(|known| known == name) {
-            Some(index) => set.with(index as u8),
-            None => {
-                if all_asked {
-                    let message = format!("no step and no fallback asks for `{name}`");
-                    let hint = near::existing("models", &names, name);
-                    let hint = format!("{hint}; one that nobody asks for yet is described in [provider.models]");
-                    context.faults.add(Fault::new(*place, message).hint(hint));
-                }
-                set
+    let set = |wanted: &Named| {
+        let Some(wanted) = wanted else { return ModelSet::ALL };
+        let mut set = ModelSet::EMPTY;
+        for (name, place) in wanted {
+            if let Some(index) = names.iter().position(|known| known == name) {
+                set = set.with(index as u8);
+            } else if all_asked {
+                let message = format!("no step and no fallback asks for `{name}`");
+                let hint = near::existing("models", &names, name);
+                let hint = format!("{hint}; one that nobody asks for yet is described in [provider.models]");
+                context.faults.add(Fault::new(*place, message).hint(hint));
             }
-        })
+        }
+        set
     };
     for (limit, named) in provider.limits.iter_mut().zip(&provider.limit_models) {
         if let Some(limit) = limit {

@@ -210,10 +210,11 @@ pub(super) fn models(subject: &Subject<'_>) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let heads: String = HEADS.iter().map(|head| format!("<th scope=\"col\">{head}</th>")).collect();
+    let heads = HEADS.map(|head| format!("<th scope=\"col\">{head}</th>")).concat();
     let row = |row: &model_table::Row| {
         let cells = HEADS.iter().zip(&row.cells);
-        let cells: String = cells.map(|(head, cell)| format!("<td data-phase=\"{head}\">{cell}</td>")).collect();
+        let cells = cells.map(|(head, cell)| format!("<td data-phase=\"{head}\">{cell}</td>"));
+        let cells = cells.collect::<Vec<String>>().concat();
         format!(
             "<tr><th scope=\"row\">{} to {}</th>{cells}<td data-phase=\"failed by\">{}</td></tr>\n",
             escaped(&row.class),
@@ -221,7 +222,7 @@ pub(super) fn models(subject: &Subject<'_>) -> String {
             sentence(&row.failed_by.join(", "))
         )
     };
-    let rows: String = rows.iter().map(row).collect();
+    let rows = rows.iter().map(row).collect::<Vec<String>>().concat();
     format!(
         "<section>\n<h2>Which model answered what</h2>\n<table class=\"factors\">\n<thead><tr><th scope=\"col\">requests \
          of</th>{heads}<th scope=\"col\">failed by</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</section>\n"
