@@ -277,7 +277,7 @@ mod tests {
     use crate::explain::fixture::{client, decorator, element, fixed, incident, inner, one_job, queue, sdk, some};
     use crate::explain::{Verdict, explain};
     use crate::policy::{Guard, Kind, Mechanism, Scope, Semaphore, SizeCheck, WhenFull};
-    use crate::provider::{Fault, Profile, Respond, Window};
+    use crate::provider::{Fault, ModelSet, Profile, Respond, Window};
     use crate::random::Distribution;
     use crate::units::SimTime;
 
@@ -386,6 +386,7 @@ mod tests {
                     should_retry: None,
                     code: None,
                 },
+                models: ModelSet::ALL,
             });
             explain(&scenario).classes[0].outlasts[0].verdict
         };

@@ -129,7 +129,8 @@ pub fn courses(client: &Client, repeats: impl Fn(&RetryPolicy) -> bool, hint: Op
                 course.around(&RetryPolicy { holds_worker: false, ..policy.clone() }, hint)
             }
             Role::Hedge(hedge) => course.hedged(hedge),
-            Role::Retry(_) | Role::Queue(..) | Role::Guard(_) => course,
+            Role::Fallback(fallback) if repeats(fallback.policy()) => course.around(fallback.policy(), hint),
+            Role::Retry(_) | Role::Queue(..) | Role::Guard(_) | Role::Fallback(_) => course,
         };
         if at + 1 == hops {
             course = course.within(client.timeout());

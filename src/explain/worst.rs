@@ -128,6 +128,7 @@ impl Tally {
         for element in elements {
             match &element.role {
                 Role::Retry(policy) | Role::Queue(policy, _) => self.repeat(policy),
+                Role::Fallback(fallback) => self.repeat(fallback.policy()),
                 Role::Guard(guard) => self.gate(&guards[*guard]),
                 Role::Hedge(hedge) => self.send_several(u64::from(hedge.max)),
             }
