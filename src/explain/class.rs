@@ -155,7 +155,7 @@ impl ClassExplanation {
         let repeats = repeats_something(scenario, client);
         let layer_courses = courses(client, &repeats, None);
         let inside = client.elements().len() - usize::from(client.queue().is_some());
-        let bare = Course::request(client.timeout());
+        let bare = Course::request(client.innermost_timeout());
         let step = if inside == 0 { bare } else { layer_courses[inside - 1] };
         ClassExplanation {
             name: class.name.clone(),
@@ -235,6 +235,12 @@ fn answer_case(scenario: &Scenario, client: &Client, kind: &AnswerKind) -> Answe
     };
     case.per_call_site = case.per_call;
     for (at, element) in client.elements().iter().enumerate().skip(outside) {
+        if let (Role::Hedge(hedge), true) = (&element.role, kind.answer.outcome.was_sent()) {
+            let most = Some(u64::from(hedge.max));
+            case.layers.insert(0, (element.name.clone(), most));
+            case.per_call_site = product(case.per_call_site, most);
+            case.per_call = product(case.per_call, most);
+        }
         let Some(policy) = element.role.policy().filter(|policy| policy.retry_on.repeats(&kind.answer)) else {
             continue;
         };

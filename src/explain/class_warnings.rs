@@ -110,7 +110,7 @@ fn fan_out(scenario: &Scenario, index: usize, client: &Client) -> Option<Warning
     let at_once = burst(class);
     let paced = client.elements().iter().any(|element| match element.role {
         Role::Guard(guard) => matches!(scenario.guards[guard].mechanism, Mechanism::Pacer(_)),
-        Role::Retry(_) | Role::Queue(..) => false,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => false,
     });
     if at_once <= AT_ONCE || paced || concurrency::at_once(scenario, class).is_some_and(|most| most < at_once) {
         return None;

@@ -99,7 +99,7 @@ fn pacer_outside(scenario: &Scenario, client: &Client) -> Option<Warning> {
         Role::Guard(guard) if matches!(scenario.guards[guard].mechanism, Mechanism::Pacer(_)) => {
             (requests_inside(client, at) != Some(1)).then(|| (at, &scenario.guards[guard]))
         }
-        Role::Guard(_) | Role::Retry(_) | Role::Queue(..) => None,
+        Role::Guard(_) | Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => None,
     })?;
     let repeats = |element: &&Element| element.role.policy().is_some_and(|policy| attempts_bound(policy) != Some(1));
     let inside: Vec<String> =
@@ -120,8 +120,17 @@ fn pacer_outside(scenario: &Scenario, client: &Client) -> Option<Warning> {
 
 /// The most requests that pass an element for each time it is entered.
 pub(super) fn requests_inside(client: &Client, at: usize) -> Option<u64> {
-    let mut policies = client.elements()[..at].iter().filter_map(|element| element.role.policy());
-    policies.try_fold(1, |all, policy| product(Some(all), attempts_bound(policy)))
+    let mut roles = client.elements()[..at].iter().map(|element| &element.role);
+    roles.try_fold(1, |all, role| product(Some(all), requests_of(role)))
+}
+
+/// The most requests of an element for each one that is inside it.
+fn requests_of(role: &Role) -> Option<u64> {
+    match role {
+        Role::Retry(policy) | Role::Queue(policy, _) => attempts_bound(policy),
+        Role::Hedge(hedge) => Some(u64::from(hedge.max)),
+        Role::Guard(_) => Some(1),
+    }
 }
 
 /// A layer that repeats what layers inside it have given up on.
@@ -166,8 +175,10 @@ fn nested(scenario: &Scenario, client: &Client, at: usize, policy: &RetryPolicy)
     let warning = match outer.kind {
         Kind::Queue => Warning::set(Code::NestedRetry, message, Remedy::slow_runs(client, outer))
             .and("so that a run is a chance at another time"),
-        Kind::Client | Kind::Decorator => Warning::set(Code::NestedRetry, message, Remedy::off(client, outer))
-            .and("and let one layer own the retries"),
+        Kind::Hop | Kind::Client | Kind::Decorator => {
+            Warning::set(Code::NestedRetry, message, Remedy::off(client, outer))
+                .and("and let one layer own the retries")
+        }
     };
     Some(warning)
 }

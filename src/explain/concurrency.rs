@@ -10,19 +10,26 @@ use crate::scenario::Scenario;
 use crate::traffic::{TaskKind, TrafficClass};
 
 /// The most of a class's runs that can be past its semaphores at once; `None` where there is no bound beside its
-/// workers.
+/// workers. Steps with other clients add up.
 pub fn at_once(scenario: &Scenario, class: &TrafficClass) -> Option<u64> {
-    semaphores(scenario, scenario.client_of(class))
-        .filter_map(|(_, guard, semaphore)| {
+    let mut tightest: Vec<(&str, u64)> = Vec::new();
+    for client in scenario.clients_of(class) {
+        let bounds = semaphores(scenario, client).filter_map(|(_, guard, semaphore)| {
             let permits = u64::from(semaphore.permits);
-            match guard.scope {
+            let most = match guard.scope {
                 // A worker has one run at a time anyway.
-                Scope::Worker => None,
-                Scope::Process => Some(permits * processes(class)),
-                Scope::Class | Scope::Client | Scope::Global => Some(permits),
-            }
-        })
-        .min()
+                Scope::Worker => return None,
+                Scope::Process => permits * processes(class),
+                Scope::Class | Scope::Client | Scope::Global => permits,
+            };
+            Some((guard.name.as_str(), most))
+        });
+        let bound = bounds.min_by_key(|(_, most)| *most)?;
+        if !tightest.contains(&bound) {
+            tightest.push(bound);
+        }
+    }
+    Some(tightest.iter().map(|(_, most)| most).sum())
 }
 
 /// Workers of a class that can be in requests at the same time.
@@ -64,7 +71,8 @@ pub fn warnings(scenario: &Scenario) -> Vec<Warning> {
 fn too_few_permits(scenario: &Scenario, guard: &Guard) -> Option<Warning> {
     let Mechanism::Semaphore(semaphore) = &guard.mechanism else { return None };
     let uses = |class: &&TrafficClass| {
-        !class.is_live() && semaphores(scenario, scenario.client_of(class)).any(|(_, used, _)| used.name == guard.name)
+        let mut all = scenario.clients_of(class).flat_map(|client| semaphores(scenario, client));
+        !class.is_live() && all.any(|(_, used, _)| used.name == guard.name)
     };
     let classes: Vec<&TrafficClass> = scenario.traffic.iter().filter(uses).collect();
     // Those who share one instance, where it is shared by most.

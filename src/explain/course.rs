@@ -7,7 +7,7 @@
 
 use super::ladder::{Ladder, Span, attempts_bound};
 use crate::policy::stack::Resume;
-use crate::policy::{Answer, Client, RetryPolicy, Role};
+use crate::policy::{Answer, Client, Hedge, RetryPolicy, Role};
 use crate::units::SimDuration;
 
 /// The worst way through a stack or a part of it.
@@ -57,6 +57,22 @@ impl Course {
         }
     }
 
+    /// All requests of a hedge, each as late as it can be.
+    #[must_use]
+    fn hedged(self, hedge: &Hedge) -> Course {
+        let more = hedge.delay.times(u64::from(hedge.max) - 1);
+        let wall = Span { from: self.wall.from, to: self.wall.to + more };
+        Course { requests: product(self.requests, Some(u64::from(hedge.max))), wall, ..self }
+    }
+
+    /// This course where nobody waits longer than this for it.
+    #[must_use]
+    fn within(self, patience: Option<SimDuration>) -> Course {
+        let Some(most) = patience else { return self };
+        let cut = |span: Span| Span { from: span.from.min(most), to: span.to.min(most) };
+        Course { held: cut(self.held), freed: cut(self.freed), wall: cut(self.wall), ..self }
+    }
+
     /// All attempts of a layer around this course.
     #[must_use]
     fn around(self, policy: &RetryPolicy, hint: Option<SimDuration>) -> Course {
@@ -74,15 +90,20 @@ impl Course {
 /// The course up to each element, innermost first, when every layer whose flag is set uses all its attempts; a guard
 /// has the course of what is inside it. With `hint`, every answer carries it.
 pub fn courses(client: &Client, repeats: impl Fn(&RetryPolicy) -> bool, hint: Option<SimDuration>) -> Vec<Course> {
-    let mut course = Course::request(client.timeout());
-    let through = client.elements().iter().map(|element| {
+    let mut course = Course::request(client.innermost_timeout());
+    let hops = client.hops().len();
+    let through = client.elements().iter().enumerate().map(|(at, element)| {
         course = match &element.role {
             Role::Retry(policy) if repeats(policy) => course.around(policy, hint),
             Role::Queue(policy, _) if repeats(policy) => {
                 course.around(&RetryPolicy { holds_worker: false, ..policy.clone() }, hint)
             }
+            Role::Hedge(hedge) => course.hedged(hedge),
             Role::Retry(_) | Role::Queue(..) | Role::Guard(_) => course,
         };
+        if at + 1 == hops {
+            course = course.within(client.timeout());
+        }
         course
     });
     through.collect()
@@ -93,14 +114,14 @@ pub fn of_answer(client: &Client, answer: &Answer) -> Course {
     courses(client, |policy| policy.retry_on.repeats(answer), answer.hint.wait())
         .last()
         .copied()
-        .unwrap_or_else(|| Course::request(client.timeout()))
+        .unwrap_or_else(|| Course::request(client.innermost_timeout()))
 }
 
 /// The course of a whole task: every step passes on its last request, the last one fails, and every run is used.
 pub fn of_task(client: &Client, repeats: impl Fn(&RetryPolicy) -> bool, steps: u64) -> Course {
     let inside = client.elements().len() - usize::from(client.queue().is_some());
     let all = courses(client, &repeats, None);
-    let step = if inside == 0 { Course::request(client.timeout()) } else { all[inside - 1] };
+    let step = if inside == 0 { Course::request(client.innermost_timeout()) } else { all[inside - 1] };
     let Some((policy, requeue)) = client.queue().filter(|(policy, _)| repeats(policy)) else {
         return step.times(Some(steps));
     };

@@ -103,7 +103,7 @@ fn tightest_pacer(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> O
             }
             Mechanism::Pacer(_) | Mechanism::Breaker(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => None,
         },
-        Role::Retry(_) | Role::Queue(..) => None,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => None,
     });
     pacers.min_by(|(a, _), (b, _)| a.total_cmp(b))
 }

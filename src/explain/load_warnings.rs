@@ -82,7 +82,7 @@ fn pacer<'a>(scenario: &'a Scenario, class: &TrafficClass, demand: &Demand) -> O
         Role::Guard(guard) => {
             Some((&scenario.guards[guard], pacer_of(&scenario.guards[guard], counts)?.highest_rate()))
         }
-        Role::Retry(_) | Role::Queue(..) => None,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => None,
     });
     pacers.min_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(guard, _)| guard)
 }

@@ -15,6 +15,9 @@
 //! - a queue that resumes at the failed step pays `S · M + (R − 1) · M`: each step is passed once, and each failed run
 //!   costs one more failing step.
 //!
+//! What is counted is what reaches the provider: the requests that a hop sends by itself, and all that a hedge sends for
+//! one, are among them.
+//!
 //! A total time limit only bounds `n`, by the shortest waits and answers that take no time, so that with one the
 //! numbers are bounds that may not be reached. Open breakers only take requests away.
 
@@ -83,9 +86,17 @@ impl Tally {
             match &element.role {
                 Role::Retry(policy) | Role::Queue(policy, _) => self.repeat(policy),
                 Role::Guard(guard) => self.gate(&guards[*guard]),
+                Role::Hedge(hedge) => self.send_several(u64::from(hedge.max)),
             }
         }
         self
+    }
+
+    /// A hedge may send all of its requests before the first answer is back.
+    fn send_several(&mut self, most: u64) {
+        for (_, requests) in &mut self.most {
+            *requests = requests.saturating_mul(most);
+        }
     }
 
     fn repeat(&mut self, policy: &RetryPolicy) {
@@ -166,9 +177,9 @@ pub fn unit(client: &Client, at: usize) -> &'static str {
     let elements = client.elements();
     match elements[at].kind {
         Kind::Queue => "run",
-        Kind::Client | Kind::Decorator if !elements[..at].iter().any(retries) => "request",
+        Kind::Hop | Kind::Client | Kind::Decorator if !elements[..at].iter().any(retries) => "request",
         Kind::Decorator if !elements[..at].iter().any(|e| e.kind == Kind::Decorator && retries(e)) => "call",
-        Kind::Client | Kind::Decorator => "try",
+        Kind::Hop | Kind::Client | Kind::Decorator => "try",
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::number;
 use crate::experiment::{Figure, RunResult};
-use crate::policy::{Mechanism, Role};
+use crate::policy::{Client, Mechanism};
 use crate::scenario::Scenario;
 use crate::traffic::{TaskKind, TrafficClass};
 
@@ -88,13 +88,14 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The kinds of guard that stand in a class's client.
+    /// The kinds of guard that stand in a class's clients.
     pub(super) fn guards(&self, i: usize) -> Guards {
-        let Some(client) = self.scenario.clients.get(self.class(i).client) else { return Guards::default() };
-        let guards = client.elements().iter().filter_map(|element| match element.role {
-            Role::Guard(guard) => self.scenario.guards.get(guard),
-            Role::Retry(_) | Role::Queue(..) => None,
-        });
+        let class = self.class(i);
+        if self.scenario.clients.get(class.client).is_none() {
+            return Guards::default();
+        }
+        let elements = self.scenario.clients_of(class).flat_map(Client::elements);
+        let guards = elements.filter_map(|element| self.scenario.guards.get(element.role.guard()?));
         guards.fold(Guards::default(), |kinds, guard| match guard.mechanism {
             Mechanism::Pacer(_) => Guards { pacer: true, ..kinds },
             Mechanism::Breaker(_) => Guards { breaker: true, ..kinds },

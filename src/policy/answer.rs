@@ -32,13 +32,15 @@ pub enum Outcome {
     ShortCircuited,
     /// A limiter on the client's side refused: at once, or after the longest wait that it allows.
     LimiterFull,
+    /// Nobody wanted it any more before it was answered: another request was faster.
+    Cancelled,
     /// The client found the request larger than it may be, before it was sent. No wait makes it smaller.
     TooLarge,
 }
 
 impl Outcome {
     /// All outcomes, each with its word in scenario files.
-    pub const ALL: [(Outcome, &'static str); 14] = [
+    pub const ALL: [(Outcome, &'static str); 15] = [
         (Outcome::Delivered, "ok"),
         (Outcome::Refused, "refused"),
         (Outcome::TimedOut, "read_timeout"),
@@ -52,6 +54,7 @@ impl Outcome {
         (Outcome::StreamBroken, "stream_broken"),
         (Outcome::ShortCircuited, "short_circuited"),
         (Outcome::LimiterFull, "limiter_full"),
+        (Outcome::Cancelled, "cancelled"),
         (Outcome::TooLarge, "too_large"),
     ];
 
@@ -134,6 +137,8 @@ impl Answer {
     pub const TIMED_OUT: Answer = Answer::failed(Outcome::TimedOut);
     /// The connection was dropped.
     pub const DROPPED: Answer = Answer::failed(Outcome::Dropped);
+    /// Nobody wanted it any more.
+    pub const CANCELLED: Answer = Answer::failed(Outcome::Cancelled);
     /// A circuit breaker was open.
     pub const SHORT_CIRCUITED: Answer = Answer::failed(Outcome::ShortCircuited);
 

@@ -3,7 +3,6 @@
 
 use super::line::{Homes, InLine, Line};
 use crate::observe::outcome::GuardCounts;
-use crate::policy::Client;
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::circuit_breaker::{BreakerCounts, BreakerState, Gate, Pause};
 use crate::policy::guard::{Guard, Mechanism, Scope};
@@ -11,6 +10,7 @@ use crate::policy::pacer::{Counts, PacerState};
 use crate::policy::retry_budget::BudgetState;
 use crate::policy::semaphore::{Semaphore, SemaphoreState};
 use crate::scenario::Scenario;
+use crate::sim::world::Budgets;
 use crate::traffic::TaskKind;
 use crate::units::SimTime;
 
@@ -27,6 +27,8 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asker {
     pub(super) class: u16,
+    /// The client of the scenario whose guards it shares.
+    pub(super) client: u16,
     /// The worker's number in its class; anything for turns.
     pub(super) worker: u32,
     pub(super) input_tokens: u32,
@@ -63,12 +65,11 @@ pub(super) struct Bank<'a> {
     homes: Vec<Homes>,
     /// The retry budgets of all clients' layers; each client's workers share them.
     budgets: Vec<BudgetState>,
-    /// For each class: its client, its first worker and process among all, and how many processes it has.
+    /// For each class: its first worker and process among all, and how many processes it has.
     places: Vec<ClassPlace>,
 }
 
 struct ClassPlace {
-    client: usize,
     first_worker: usize,
     first_process: usize,
     processes: u32,
@@ -83,12 +84,7 @@ impl<'a> Bank<'a> {
                 TaskKind::Jobs { workers, processes } => (workers, processes),
                 TaskKind::Turns => (1, 1),
             };
-            places.push(ClassPlace {
-                client: class.client,
-                first_worker: workers,
-                first_process: processes,
-                processes: own_processes,
-            });
+            places.push(ClassPlace { first_worker: workers, first_process: processes, processes: own_processes });
             workers += own_workers as usize;
             processes += own_processes as usize;
         }
@@ -101,12 +97,7 @@ impl<'a> Bank<'a> {
             woken: Vec::new(),
             resumed: false,
             homes: vec![Homes::default(); scenario.guards.len()],
-            budgets: scenario
-                .clients
-                .iter()
-                .flat_map(Client::elements)
-                .filter_map(|element| Some(element.role.policy()?.budget.as_ref()?.full()))
-                .collect(),
+            budgets: Budgets::of(scenario).all.iter().map(|budget| budget.full()).collect(),
             places,
         };
         for guard in &scenario.guards {
@@ -135,7 +126,7 @@ impl<'a> Bank<'a> {
                 Scope::Worker => place.first_worker + asker.worker as usize,
                 Scope::Process => place.first_process + (asker.worker % place.processes) as usize,
                 Scope::Class => asker.class as usize,
-                Scope::Client => place.client,
+                Scope::Client => asker.client as usize,
                 Scope::Global => 0,
             }
     }
@@ -157,11 +148,8 @@ impl<'a> Bank<'a> {
                     Gate::Pass
                 }
             }
-            (Mechanism::Semaphore(semaphore), State::Semaphore(state, line)) => {
+            (Mechanism::Semaphore(semaphore), State::Semaphore(state, _)) => {
                 let gate = semaphore.enter(state, now);
-                if let Gate::Line(until) = gate {
-                    line.join(InLine { class: asker.class, run, since: now, until });
-                }
                 if told_apart(self.guards[guard].scope) {
                     self.homes[guard].set(asker.class, run, instance);
                 }
@@ -233,6 +221,14 @@ impl<'a> Bank<'a> {
         }
     }
 
+    /// The run stands in line before this guard.
+    pub(super) fn stand_in_line(&mut self, guard: usize, asker: Asker, waiter: InLine) {
+        let instance = self.instance(guard, asker);
+        if let State::Semaphore(_, line) = &mut self.states[instance] {
+            line.join(waiter);
+        }
+    }
+
     /// The run gives up if it still stands in line, until now, before this guard; says how that ends for the layers
     /// outside.
     pub(super) fn give_up(&mut self, guard: usize, asker: Asker, run: u32, now: SimTime) -> Option<Outcome> {
@@ -244,7 +240,9 @@ impl<'a> Bank<'a> {
         };
         let waiter = line.give_up(asker.class, run, now)?;
         self.counts[guard].waited += now - waiter.since;
-        self.counts[guard].refused += 1;
+        // A client may be less patient with a hop than the hop's guard is.
+        self.counts[guard].refused +=
+            u64::from(semaphore.patience().is_some_and(|longest| waiter.since + longest <= now));
         Some(semaphore.refusal())
     }
 
@@ -252,6 +250,17 @@ impl<'a> Bank<'a> {
     pub(super) fn park(&mut self, guard: usize, asker: Asker, run: u32, now: SimTime) {
         let instance = self.instance(guard, asker);
         self.parked.push(Parked { instance, class: asker.class, run, since: now });
+    }
+
+    /// The run no longer waits; says whether it did.
+    pub(super) fn leave_line(&mut self, class: u16, run: u32) -> bool {
+        let before = self.parked.len();
+        self.parked.retain(|parked| (parked.class, parked.run) != (class, run));
+        self.parked.len() < before
+            || self.states.iter_mut().any(|state| match state {
+                State::Semaphore(_, line) => line.leave(class, run),
+                State::Breaker(_) | State::Pacer(_) | State::Size => false,
+            })
     }
 
     /// Those who wait for this instance go on, in the order of their coming.

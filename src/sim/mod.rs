@@ -17,6 +17,8 @@ mod buckets;
 mod engine;
 mod event;
 pub mod event_queue;
+mod groups;
+mod hedging;
 mod line;
 mod observer;
 mod record;

@@ -13,6 +13,7 @@
 //! - `concurrency`: semaphores, connection pools, size checks, and a bucket that credits its sleep twice.
 //! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
 //! - `golden`: every number of every shipped scenario against `tests/golden/`.
+//! - `several_at_once`: hops and hedges, which send what the application does not see.
 //! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
 //! - `guard_errors`: the same for guards.
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
@@ -47,6 +48,7 @@ mod remedies;
 mod scenario_errors;
 mod scenario_robustness;
 mod scenario_vocabulary;
+mod several_at_once;
 mod small_world;
 mod stage;
 mod storms;
