@@ -4,6 +4,7 @@ use super::answers::{fault_answers, shown};
 use super::course::product;
 use super::ladder::{Ladder, attempts_bound};
 use super::remedy::Remedy;
+use super::step_settings::StepSettings;
 use super::warning::{Code, Warning};
 use super::words;
 use super::worst::unit;
@@ -13,6 +14,7 @@ use crate::policy::stack::Resume;
 use crate::policy::{Answer, Backoff, Client, Element, Hint, HintRule, Jitter, Kind, Mechanism, RetryPolicy, Role};
 use crate::provider::Limit;
 use crate::scenario::Scenario;
+use crate::traffic::TrafficClass;
 use crate::units::SimDuration;
 
 /// A queue that waits this long between runs is a second chance at another time, not one more layer of the same storm.
@@ -20,9 +22,25 @@ const SLOW_QUEUE: SimDuration = SimDuration::from_secs(60);
 
 /// All warnings about the clients that some class uses, or that tests use.
 pub fn warnings(scenario: &Scenario) -> Vec<Warning> {
-    let used = |index: usize| scenario.traffic.iter().any(|class| class.client == index);
+    let asks =
+        |class: &TrafficClass, index| class.client == index && class.steps.iter().any(|step| step.other.is_none());
+    let used = |index: usize| scenario.traffic.iter().any(|class| asks(class, index));
     let clients = scenario.clients.iter().enumerate().filter(|(index, client)| used(*index) || client.for_tests);
-    clients.flat_map(|(index, client)| of_client(scenario, index, client)).collect()
+    let mut all: Vec<Warning> = clients.flat_map(|(index, client)| of_client(scenario, index, client)).collect();
+    for class in &scenario.traffic {
+        for (n, other) in class.others.iter().enumerate() {
+            let Some(step) = class.steps.iter().position(|step| step.other == Some(n)) else { continue };
+            let settings = StepSettings::of(scenario, class, step);
+            for warning in of_client(scenario, class.client, &other.client) {
+                let warning = settings.place(warning);
+                // What a copy leaves as it was has been said of the client itself.
+                if !all.iter().any(|said| said.code == warning.code && said.message == warning.message) {
+                    all.push(warning);
+                }
+            }
+        }
+    }
+    all
 }
 
 fn of_client(scenario: &Scenario, index: usize, client: &Client) -> Vec<Warning> {

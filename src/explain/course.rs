@@ -46,6 +46,29 @@ impl Course {
         }
     }
 
+    /// This course and then another one.
+    #[must_use]
+    pub fn then(self, next: Course) -> Course {
+        Course {
+            requests: self.requests.zip(next.requests).and_then(|(one, other)| one.checked_add(other)),
+            held: self.held.then(next.held),
+            freed: self.freed.then(next.freed),
+            wall: self.wall.then(next.wall),
+        }
+    }
+
+    /// Whichever of two courses costs more, each cost for itself.
+    #[must_use]
+    pub fn or(self, other: Course) -> Course {
+        let later = |one: Span, other: Span| Span { from: one.from.max(other.from), to: one.to.max(other.to) };
+        Course {
+            requests: self.requests.zip(other.requests).map(|(one, other)| one.max(other)),
+            held: later(self.held, other.held),
+            freed: later(self.freed, other.freed),
+            wall: later(self.wall, other.wall),
+        }
+    }
+
     /// This course and the waits of one layer's ladder.
     #[must_use]
     fn with_ladder(self, ladder: Span, holds_worker: bool) -> Course {
@@ -117,20 +140,28 @@ pub fn of_answer(client: &Client, answer: &Answer) -> Course {
         .unwrap_or_else(|| Course::request(client.innermost_timeout()))
 }
 
-/// The course of a whole task: every step passes on its last request, the last one fails, and every run is used.
-pub fn of_task(client: &Client, repeats: impl Fn(&RetryPolicy) -> bool, steps: u64) -> Course {
-    let inside = client.elements().len() - usize::from(client.queue().is_some());
-    let all = courses(client, &repeats, None);
-    let step = if inside == 0 { Course::request(client.innermost_timeout()) } else { all[inside - 1] };
-    let Some((policy, requeue)) = client.queue().filter(|(policy, _)| repeats(policy)) else {
-        return step.times(Some(steps));
+/// The course of a whole task whose steps use these clients: every step passes on its last request, the last one fails,
+/// and every run is used.
+pub fn of_task(steps: &[&Client], repeats: impl Fn(&Client, &RetryPolicy) -> bool) -> Course {
+    let mut whole = Course { requests: Some(0), held: Span::ZERO, freed: Span::ZERO, wall: Span::ZERO };
+    let mut longest = whole;
+    for client in steps {
+        let inside = client.queue_element().unwrap_or(client.elements().len());
+        let all = courses(client, |policy| repeats(client, policy), None);
+        let step = if inside == 0 { Course::request(client.innermost_timeout()) } else { all[inside - 1] };
+        (whole, longest) = (whole.then(step), longest.or(step));
+    }
+    let Some((policy, requeue)) =
+        steps.iter().copied().find_map(|client| client.queue().filter(|(policy, _)| repeats(client, policy)))
+    else {
+        return whole;
     };
     let runs = attempts_bound(policy);
-    let passes = match requeue.resume {
-        Resume::Restart => product(runs, Some(steps)),
-        Resume::FailedStep => runs.map(|runs| steps + runs - 1),
+    let all = match requeue.resume {
+        Resume::Restart => whole.times(runs),
+        Resume::FailedStep => whole.then(longest.times(runs.map(|runs| runs - 1))),
     };
-    step.times(passes).with_ladder(Ladder::own(policy).total, false)
+    all.with_ladder(Ladder::own(policy).total, false)
 }
 
 /// The product of two numbers of which each may have no bound.
@@ -167,9 +198,9 @@ mod tests {
         let old = incident(false);
         let step = courses(&old.clients[0], |_| true, None)[1];
         assert_eq!(step.held, Span { from: seconds(10.5), to: seconds(12.0) });
-        assert_eq!(of_task(&old.clients[0], |_| true, 3).held.to, seconds(108.0));
+        assert_eq!(of_task(&[&old.clients[0]; 3], |_, _| true).held.to, seconds(108.0));
         // New: 5 · (0.5 + 1 + 2) = 17.5 s of sleeps, 180 + 600 s of intervals.
-        let new = of_task(&incident(true).clients[0], |_| true, 3);
+        let new = of_task(&[&incident(true).clients[0]; 3], |_, _| true);
         assert_eq!((new.requests, new.held.to, new.freed.to), (Some(20), seconds(17.5), seconds(780.0)));
         // At a timeout of 600 s: 108 · 600 s = 18 h against 20 · 600 s = 3.3 h.
         assert_eq!(new.wall.to, seconds(12_797.5));

@@ -17,6 +17,7 @@ pub mod hint;
 pub mod hops;
 pub mod host;
 pub mod jitter;
+mod leg;
 pub mod pacer;
 pub mod permanent;
 pub mod retry;

@@ -2,7 +2,7 @@
 //! of its own, or another client of the file. The class's queue layer stays around either.
 
 use super::clients::{MOST_ELEMENTS, MOST_PRODUCT, ReadClient, client};
-use super::context::{Context, refer};
+use super::context::{Context, Read, refer};
 use crate::document::{Fault, Field, Place, Reader, Table, Value, patch};
 use crate::policy::stack::Role;
 use crate::policy::{Client, Element};
@@ -45,7 +45,7 @@ impl<'a> Said<'a> {
         class: Option<usize>,
         known: &Known<'_>,
         context: &Context<'_>,
-    ) -> Option<Option<ReadStepClient>> {
+    ) -> Read<Option<ReadStepClient>> {
         let base = match self.name {
             None => class,
             Some(field) => refer(&field, &context.clients, "client", "clients"),
@@ -67,49 +67,44 @@ impl<'a> Said<'a> {
             None if base == class => return Some(None),
             None => other,
             Some(with) => {
-                changed = self.changed(with, other, known, context)?;
+                changed = self::changed(with, other, known, context)?;
                 &changed
             }
         };
-        compose(from, own, base, asked).map(Some)
+        let read = compose(from, own, base, asked)?;
+        Some(Some(read).filter(|read| read.settings.client != own.client))
     }
+}
 
-    /// A changed copy of a client.
-    fn changed(
-        self,
-        with: Field<'_>,
-        base: &ReadClient,
-        known: &Known<'_>,
-        context: &Context<'_>,
-    ) -> Option<ReadClient> {
-        with.table("layers of the client and what to change of each")?;
-        let changes = with.node.as_table()?;
-        if base.doubtful {
-            return None;
-        }
-        let name = base.client.name.as_str();
-        let mut node = known.written?.get(name)?.node.clone();
-        let before = context.faults.len();
-        if let Value::Table(table) = &mut node.value
-            && let Some(entry) = table.get_mut("layers")
-            && let Value::Array(items) = &mut entry.node.value
-        {
-            patch::elements(items, changes, &["clients", name, "layers"], context.faults);
-        }
-        if context.faults.len() > before {
-            return None;
-        }
-        let read = client(name, &Field::new(with.key, &node, context.faults), context)?;
-        if context.faults.len() == before
-            && read.client.queue_element().map(|at| &read.client.elements()[at]) != queue(&base.client)
-        {
-            return with.wrong(
-                "changes the queue layer, which stands around the whole run",
-                "change it in the client itself, or change only layers inside it",
-            );
-        }
-        (context.faults.len() == before).then_some(read)
+/// A changed copy of a client.
+fn changed(with: Field<'_>, base: &ReadClient, known: &Known<'_>, context: &Context<'_>) -> Option<ReadClient> {
+    with.table("layers of the client and what to change of each")?;
+    let changes = with.node.as_table()?;
+    if base.doubtful {
+        return None;
     }
+    let name = base.client.name.as_str();
+    let mut node = known.written?.get(name)?.node.clone();
+    let before = context.faults.len();
+    if let Value::Table(table) = &mut node.value
+        && let Some(entry) = table.get_mut("layers")
+        && let Value::Array(items) = &mut entry.node.value
+    {
+        patch::elements(items, changes, &["clients", name, "layers"], context.faults);
+    }
+    if context.faults.len() > before {
+        return None;
+    }
+    let read = client(name, &Field::new(with.key, &node, context.faults), context)?;
+    if context.faults.len() == before
+        && read.client.queue_element().map(|at| &read.client.elements()[at]) != queue(&base.client)
+    {
+        return with.wrong(
+            "changes the queue layer, which stands around the whole run",
+            "change it in the client itself, or change only layers inside it",
+        );
+    }
+    (context.faults.len() == before).then_some(read)
 }
 
 /// The layers inside the queue of one client, and around them the queue of the class's own.
@@ -167,7 +162,7 @@ pub(super) fn different(
         let stacks = own.map(|own| &own.client).into_iter().chain(others[..until].iter().map(|o| &o.settings.client));
         if let Some((one, other)) = LayerOrder::of(stacks).torn {
             let message =
-                format!("`{one}` stands inside `{other}` here and outside of it in another client of the class");
+                format!("`{one}` stands outside of `{other}` here and inside it in another client of the class");
             let hint = "give one of them another `name`: results count layers by name";
             context.faults.add(Fault::new(others[until - 1].place, message).hint(hint));
             break;

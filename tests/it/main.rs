@@ -18,6 +18,7 @@
 //! - `guard_errors`: the same for guards.
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
 //! - `scenario_vocabulary`: every general key of a retry layer, and what is refused of them.
+//! - `step_clients`: steps with settings or clients of their own.
 //! - `queue`: the event queue against a model, over random histories.
 //! - `cli`: the program as a shell sees it.
 //! - `readme`: the commands of the README and of `docs/` are run.
@@ -51,6 +52,7 @@ mod scenario_vocabulary;
 mod several_at_once;
 mod small_world;
 mod stage;
+mod step_clients;
 mod storms;
 mod theory;
 mod tidy;

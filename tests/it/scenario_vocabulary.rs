@@ -332,6 +332,10 @@ fn every_line_of_the_page_on_retry_layers_works() {
                 "max_attempts = 2, retry_on = [429], total_budget = \"9s\""
             }
             Some("hint_resets_backoff") => "max_attempts = 2, retry_on = [429], hint = \"obey\"",
+            Some("hedge") => {
+                assert_eq!(said(line), "accepted\n", "{line}");
+                continue;
+            }
             Some("respond") => {
                 let layer = scenario("max_attempts = 2, retry_on = \"any\", timeout = \"9s\"");
                 assert!(read(&format!("{layer}[provider.faults.x]\n{line}\n"), None, &[]).is_ok(), "{line}");

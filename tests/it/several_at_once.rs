@@ -237,7 +237,7 @@ fn dropped_steps_disturb_nobody_who_comes_after_them() {
     // dropped steps are still to come.
     let limit = SMALL_LIMIT.replace("amount = 100", "amount = 1000");
     let mut scenario = jobs(r#""0s", "1s""#, r#"when_one_fails = "cancel""#, "", &limit);
-    scenario.traffic[0].steps[2].input_tokens = Distribution::constant(985.0);
+    scenario.traffic[0].steps[2].input_tokens = Distribution::constant(999.0);
     scenario.traffic[0].steps[3].latency = Distribution::constant(1e6);
     let facts = facts(&scenario, 1);
     let failed = facts.iter().find_map(|fact| match fact {
