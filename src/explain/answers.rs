@@ -123,8 +123,8 @@ pub fn word(answer: &Answer) -> String {
         | Outcome::StreamBroken
         | Outcome::ShortCircuited
         | Outcome::LimiterFull
-        | Outcome::Cancelled
-        | Outcome::TooLarge => answer.outcome.word().into(),
+        | Outcome::TooLarge
+        | Outcome::Cancelled => answer.outcome.word().into(),
     }
 }
 
@@ -142,7 +142,7 @@ pub fn refusals(guards: &[Guard], client: &Client) -> Vec<Answer> {
 pub fn refusing(guards: &[Guard], client: &Client, answer: &Answer) -> Option<usize> {
     client.elements().iter().position(|element| match element.role {
         Role::Guard(guard) => refusal(&guards[guard]).as_ref() == Some(answer),
-        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => false,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) | Role::Fallback(_) => false,
     })
 }
 

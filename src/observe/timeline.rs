@@ -34,8 +34,8 @@ impl AnswerKind {
                 Outcome::Refused
                 | Outcome::ShortCircuited
                 | Outcome::LimiterFull
-                | Outcome::Cancelled
-                | Outcome::TooLarge,
+                | Outcome::TooLarge
+                | Outcome::Cancelled,
                 _,
             ) => AnswerKind::Other,
             (

@@ -32,10 +32,10 @@ pub enum Outcome {
     ShortCircuited,
     /// A limiter on the client's side refused: at once, or after the longest wait that it allows.
     LimiterFull,
-    /// Nobody wanted it any more before it was answered: another request was faster.
-    Cancelled,
     /// The client found the request larger than it may be, before it was sent. No wait makes it smaller.
     TooLarge,
+    /// Nobody wanted it any more before it was answered: another request was faster.
+    Cancelled,
 }
 
 impl Outcome {
@@ -54,8 +54,8 @@ impl Outcome {
         (Outcome::StreamBroken, "stream_broken"),
         (Outcome::ShortCircuited, "short_circuited"),
         (Outcome::LimiterFull, "limiter_full"),
-        (Outcome::Cancelled, "cancelled"),
         (Outcome::TooLarge, "too_large"),
+        (Outcome::Cancelled, "cancelled"),
     ];
 
     /// Its word in scenario files.

@@ -176,8 +176,8 @@ pub(super) fn is_among(answer: &Answer, statuses: &StatusSet, outcomes: OutcomeS
         | Outcome::StreamBroken
         | Outcome::ShortCircuited
         | Outcome::LimiterFull
-        | Outcome::Cancelled
-        | Outcome::TooLarge => outcomes.contains(answer.outcome),
+        | Outcome::TooLarge
+        | Outcome::Cancelled => outcomes.contains(answer.outcome),
     }
 }
 

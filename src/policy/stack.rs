@@ -10,12 +10,13 @@
 
 use super::answer::{Answer, Outcome};
 use super::circuit_breaker::Gate;
+pub use super::cursor::{Cursor, Input, Next, Waiting};
 pub use super::element::{Element, Kind, Place, Requeue, Resume, Role};
+use super::fallback::Fallback;
 use super::header::HintGrammar;
 use super::hedge::Hedge;
 pub use super::host::{Host, Note};
-use super::leg::{Inward, Walk, decide};
-use super::retry::{LayerState, RetryPolicy};
+use super::retry::{Decision, LayerState, RetryPolicy};
 use super::retry_budget::Passage;
 use crate::units::{SimDuration, SimTime};
 
@@ -39,94 +40,6 @@ pub struct Client {
     /// Whether some layer's timeout shrinks with what is left of its total time.
     timeout_shrinks: bool,
     grammar: HintGrammar,
-}
-
-/// Where an execution stands in its client's stack.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cursor {
-    pub(super) at: u8,
-    /// Whether a guard, not a retry layer, is being waited for, and asks again.
-    pub(super) at_gate: bool,
-    /// Whether this walk is one of several at once within a run: it ends below the queue.
-    is_part: bool,
-}
-
-impl Cursor {
-    /// The beginning of one of several walks at once within a run.
-    pub const PART: Cursor = Cursor { at: 0, at_gate: false, is_part: true };
-
-    /// Whether this walk is one of several at once within a run.
-    pub const fn is_part(self) -> bool {
-        self.is_part
-    }
-
-    /// The index of the element at which the execution waits.
-    pub const fn element(self) -> usize {
-        self.at as usize
-    }
-
-    /// The first element that has been passed from the outside.
-    pub(super) const fn inside(self) -> usize {
-        self.at as usize + self.at_gate as usize
-    }
-
-    const fn stand(&mut self, at: usize, at_gate: bool) {
-        (self.at, self.at_gate) = (at as u8, at_gate);
-    }
-}
-
-/// What happened while nobody was looking at the stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
-    /// A step begins.
-    Begin,
-    /// The wait is over.
-    Woken,
-    /// The provider answered, or its silence ended.
-    Answered(Answer),
-    /// The guard at whose place it stood in line refuses it after all.
-    Refused(Outcome),
-    /// Several walks at once within the run have ended, and the queue hears of it.
-    Joined(Answer),
-}
-
-/// What has to happen next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// A request goes out.
-    Send,
-    /// Nothing until this instant.
-    Sleep {
-        /// When to go on.
-        until: SimTime,
-        /// What is waited for.
-        why: Waiting,
-        /// Whether the worker is kept meanwhile.
-        holds_worker: bool,
-    },
-    /// Nothing until a guard on the way changes; then it is asked again.
-    Park,
-    /// Nothing until a guard on the way calls it up, which then lets it pass, or until this instant, when the guard
-    /// refuses.
-    Line(SimTime),
-    /// The run is over and failed; the queue wants another one.
-    Requeue {
-        /// When the job may be taken again.
-        at: SimTime,
-        /// Where it is put and where it goes on.
-        requeue: Requeue,
-    },
-    /// The step is over, with this answer; if it failed, so is the task.
-    Done(Answer),
-}
-
-/// What a sleeping execution waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
-    /// Its next attempt.
-    Retry,
-    /// A limiter or a breaker on its own side.
-    Limiter,
 }
 
 impl Client {
@@ -173,7 +86,7 @@ impl Client {
     pub fn hedge(&self) -> Option<&Hedge> {
         self.elements.iter().find_map(|element| match &element.role {
             Role::Hedge(hedge) => Some(hedge),
-            Role::Retry(_) | Role::Queue(..) | Role::Guard(_) => None,
+            Role::Retry(_) | Role::Queue(..) | Role::Guard(_) | Role::Fallback(_) => None,
         })
     }
 
@@ -186,7 +99,7 @@ impl Client {
     pub fn queue(&self) -> Option<(&RetryPolicy, Requeue)> {
         match &self.elements.last()?.role {
             Role::Queue(policy, requeue) => Some((policy, *requeue)),
-            Role::Retry(_) | Role::Guard(_) | Role::Hedge(_) => None,
+            Role::Retry(_) | Role::Guard(_) | Role::Hedge(_) | Role::Fallback(_) => None,
         }
     }
 
@@ -231,6 +144,15 @@ impl Client {
         self
     }
 
+    /// The innermost fallback that asks another model than its first one, and the place of that model among its targets;
+    /// `None` while the step's own model is asked.
+    pub fn route(&self, states: &[LayerState]) -> Option<(usize, usize)> {
+        let elements = self.elements.iter().zip(states).enumerate();
+        elements
+            .filter(|(_, (element, _))| element.role.is_fallback())
+            .find_map(|(at, (_, state))| Fallback::target(state).map(|target| (at, target)))
+    }
+
     /// The index of the job queue's element, where the stack has one.
     pub const fn queue_element(&self) -> Option<usize> {
         if self.queue_edge < self.elements.len() { Some(self.queue_edge) } else { None }
@@ -256,6 +178,7 @@ impl Client {
                 self.leave_hops(0, states, cursor, now, host)
             }
             Input::Answered(answer) => self.outward(0, &answer, states, cursor, now, host),
+            Input::Joined(answer) => self.outward(self.queue_edge, &answer, states, cursor, now, host),
             Input::Refused(_) if self.is_in_hops(*cursor) && self.has_left_hops(states, now) => {
                 self.leave_hops(cursor.at as usize + 1, states, cursor, now, host)
             }
@@ -263,7 +186,6 @@ impl Client {
                 host.note(Note::Refused(cursor.at as usize, why));
                 self.outward(cursor.at as usize + 1, &Answer::failed(why), states, cursor, now, host)
             }
-            Input::Joined(answer) => self.outward(self.queue_edge, &answer, states, cursor, now, host),
         };
         // A guard that is asked again stands inside a call which has begun before.
         let mut asked_again = matches!(input, Input::Woken) && cursor.at_gate;
@@ -318,7 +240,7 @@ impl Client {
                 host.note(Note::Entered(at));
             }
             match &self.elements[at].role {
-                Role::Retry(policy) => {
+                Role::Retry(policy) | Role::Fallback(Fallback { policy, .. }) => {
                     states[at] = LayerState::entered(now);
                     if let Some(budget) = &policy.budget {
                         host.call_passes(at, budget, Passage::Enters, now);
@@ -389,23 +311,25 @@ impl Client {
             match &self.elements[at].role {
                 Role::Guard(guard) => host.passed_back(*guard, answer, now),
                 Role::Hedge(_) => {}
-                Role::Retry(_) | Role::Queue(..) if answer.is_delivered() => {
+                Role::Retry(_) | Role::Queue(..) | Role::Fallback(_) if answer.is_delivered() => {
                     if let Some(budget) = budget {
                         host.repay(at, budget, states[at].paid.checked_sub(1).map(u32::from));
                     }
                 }
-                Role::Retry(policy) => match decide(policy, at, states, answer, now, host) {
-                    None => {}
-                    Some(until) if until == now => return Walk::GoesOn(at),
-                    Some(until) => {
-                        cursor.stand(at, false);
-                        return Walk::Stops(Next::Sleep {
-                            until: self.no_longer_than_the_client_waits(until, at, states),
-                            why: Waiting::Retry,
-                            holds_worker: policy.holds_worker,
-                        });
+                Role::Retry(policy) | Role::Fallback(Fallback { policy, .. }) => {
+                    match decide(policy, at, states, answer, now, host) {
+                        None => {}
+                        Some(until) if until == now => return Walk::GoesOn(at),
+                        Some(until) => {
+                            cursor.stand(at, false);
+                            return Walk::Stops(Next::Sleep {
+                                until: self.no_longer_than_the_client_waits(until, at, states),
+                                why: Waiting::Retry,
+                                holds_worker: policy.holds_worker,
+                            });
+                        }
                     }
-                },
+                }
                 Role::Queue(policy, requeue) => {
                     if let Some(at) = decide(policy, at, states, answer, now, host) {
                         return Walk::Stops(Next::Requeue { at, requeue: *requeue });
@@ -420,5 +344,51 @@ impl Client {
             host.note(Note::CallEnded(*answer));
         }
         Walk::Stops(Next::Done(*answer))
+    }
+}
+
+/// How a walk outward ends.
+enum Walk {
+    /// Nothing more can be done now.
+    Stops(Next),
+    /// It turns round and goes on inward below this element.
+    GoesOn(usize),
+}
+
+/// How a walk inward ends.
+enum Inward {
+    /// Nothing more can be done now.
+    Stops(Next),
+    /// A guard refused: it turns round and goes on outward from this element on.
+    Refused(usize, Outcome),
+}
+
+/// When element `at` tries again, or `None` where it hands the failure on.
+fn decide(
+    policy: &RetryPolicy,
+    at: usize,
+    states: &mut [LayerState],
+    answer: &Answer,
+    now: SimTime,
+    host: &mut impl Host,
+) -> Option<SimTime> {
+    let attempt = states[at].attempts;
+    // The policy asks the host for two things, one after the other: random numbers and the budget.
+    let host = std::cell::RefCell::new(host);
+    let pay = |wanted| {
+        let budget = policy.budget.as_ref()?;
+        host.borrow_mut().pay(at, budget, answer, wanted, now)
+    };
+    let decision = policy.decide(&mut states[at], answer, now, || host.borrow().draws(at, attempt), pay);
+    let host = host.into_inner();
+    match decision {
+        Decision::Retry { at: until } => {
+            host.note(Note::Retried(at, until - now));
+            Some(until)
+        }
+        Decision::GiveUp(why) => {
+            host.note(Note::GaveUp(at, why));
+            None
+        }
     }
 }

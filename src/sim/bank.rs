@@ -252,15 +252,15 @@ impl<'a> Bank<'a> {
         self.parked.push(Parked { instance, class: asker.class, run, since: now });
     }
 
-    /// The run no longer waits; says whether it did.
-    pub(super) fn leave_line(&mut self, class: u16, run: u32) -> bool {
+    /// The run no longer waits before this guard; says whether it stood there without an event to come.
+    pub(super) fn leave_line(&mut self, guard: usize, asker: Asker, run: u32) -> bool {
+        let instance = self.instance(guard, asker);
+        if let State::Semaphore(_, line) = &mut self.states[instance] {
+            return line.leave(asker.class, run);
+        }
         let before = self.parked.len();
-        self.parked.retain(|parked| (parked.class, parked.run) != (class, run));
+        self.parked.retain(|parked| (parked.class, parked.run) != (asker.class, run));
         self.parked.len() < before
-            || self.states.iter_mut().any(|state| match state {
-                State::Semaphore(_, line) => line.leave(class, run),
-                State::Breaker(_) | State::Pacer(_) | State::Size => false,
-            })
     }
 
     /// Those who wait for this instance go on, in the order of their coming.

@@ -8,6 +8,7 @@ use crate::policy::retry::LayerState;
 use crate::policy::stack::{Input, Next, Place, Requeue, Resume, Waiting};
 use crate::random::stream::mix;
 use crate::random::{Distribution, Stream};
+use crate::sim::bank::Asker;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::line::InLine;
@@ -189,12 +190,9 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// The run waits until a guard calls it up, or until it gives up.
     pub(super) fn stand_in_line(&mut self, class: u16, run: u32, until: SimTime) {
         let now = self.now();
-        let stack = self.classes[class as usize].stack(self.states[class as usize].runs.get(run).step);
-        let record = self.states[class as usize].runs.get_mut(run);
-        record.doing = Doing::WaitingLimiter;
-        let Some(guard) = stack.client.elements()[record.cursor.element()].role.guard() else { return };
-        let waiter = InLine { class, run, since: now, until };
-        self.bank.stand_in_line(guard, record.asker(class, stack.shares_with), waiter);
+        self.states[class as usize].runs.get_mut(run).doing = Doing::WaitingLimiter;
+        let Some((guard, asker)) = self.guard_before(class, run) else { return };
+        self.bank.stand_in_line(guard, asker, InLine { class, run, since: now, until });
         if until < SimTime::NEVER {
             // Behind the releases of its instant: a permit that comes back then is in time.
             self.events.push(until, Rank::Attempt, Event::LineEnds { class, run }.pack());
@@ -204,19 +202,23 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// The run's patience is over, if it stands in line still: it may have been called up, or be another run by now.
     pub(super) fn line_ends(&mut self, class: u16, run: u32) {
         let now = self.now();
-        let record = self.states[class as usize].runs.get(run);
-        if record.doing != Doing::WaitingLimiter {
+        if self.states[class as usize].runs.get(run).doing != Doing::WaitingLimiter {
             return;
         }
-        let stack = self.classes[class as usize].stack(record.step);
-        let (worker, asker) = (record.worker, record.asker(class, stack.shares_with));
-        let element = stack.client.elements().get(record.cursor.element());
-        let Some(guard) = element.and_then(|element| element.role.guard()) else { return };
+        let Some((guard, asker)) = self.guard_before(class, run) else { return };
         let Some(why) = self.bank.give_up(guard, asker, run, now) else { return };
-        if worker != NO_WORKER {
-            self.worked(class, worker, WorkerActivity::WaitingLimiter);
+        if asker.worker != NO_WORKER {
+            self.worked(class, asker.worker, WorkerActivity::WaitingLimiter);
         }
         self.advance(class, run, Input::Refused(why));
+    }
+
+    /// The guard at which the run stands, if it is one, and the run as the guard sees it.
+    pub(super) fn guard_before(&self, class: u16, run: u32) -> Option<(usize, Asker)> {
+        let record = self.states[class as usize].runs.get(run);
+        let stack = self.classes[class as usize].stack(record.step);
+        let guard = stack.client.elements().get(record.cursor.element())?.role.guard()?;
+        Some((guard, record.asker(class, stack.shares_with)))
     }
 
     /// The run failed and the queue wants another one.
