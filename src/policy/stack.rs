@@ -207,7 +207,10 @@ impl Client {
     ) -> Next {
         let mut outward = match input {
             Input::Begin => Walk::GoesOn(self.queue_edge),
-            Input::Woken => Walk::GoesOn(cursor.at as usize + usize::from(cursor.at_gate)),
+            Input::Woken => match self.overslept(states, *cursor, now, host) {
+                Some(at) => self.outward(at + 1, &Answer::TIMED_OUT, states, cursor, now, host),
+                None => Walk::GoesOn(cursor.at as usize + usize::from(cursor.at_gate)),
+            },
             Input::Answered(answer) => self.outward(0, &answer, states, cursor, now, host),
         };
         // A guard that is asked again stands inside a call which has begun before.
@@ -223,6 +226,23 @@ impl Client {
             };
             asked_again = false;
         }
+    }
+
+    /// The layer whose wait has just ended, where its total time was over first: it makes no further attempt.
+    fn overslept(&self, states: &[LayerState], cursor: Cursor, now: SimTime, host: &mut impl Host) -> Option<usize> {
+        let at = cursor.at as usize;
+        let Role::Retry(policy) = &self.elements[at].role else { return None };
+        if !policy.is_over_after_wait(&states[at], now) {
+            return None;
+        }
+        host.note(Note::GaveUp(at, GiveUp::Deadline));
+        if let Some(budget) = &policy.budget {
+            if states[at].paid > 0 {
+                host.call_passes(at, budget, Passage::RetryEnds, now);
+            }
+            host.call_passes(at, budget, Passage::Leaves, now);
+        }
+        Some(at)
     }
 
     /// Walks inward through the elements below `top`. It goes on outward where a guard refuses.
