@@ -177,7 +177,9 @@ impl Panel {
         view.axis.base(sheet, &frame, view.theme);
         self.body.name(sheet, view, &ground);
         if let Some(note) = self.note.as_ref().filter(|_| form.gutter > 0.0) {
-            note.draw(sheet, view, top);
+            // A panel of marks alone has its marks above its scale, and no height for a number.
+            let marks = matches!(&self.body, Body::Share(share) if share.is_marks_alone());
+            note.draw(sheet, view, if marks { top - self.above } else { top });
         }
     }
 
@@ -223,6 +225,9 @@ impl Panel {
     fn marks(&self, form: &Form) -> Vec<(f64, String)> {
         if let Body::Tracks(tracks) = &self.body {
             return tracks.names(form);
+        }
+        if matches!(&self.body, Body::Share(share) if share.is_marks_alone()) {
+            return Vec::new();
         }
         let marks: Vec<f64> = std::iter::once(0.0).chain(self.scale.marks()).collect();
         let last = marks.len() - 1;
