@@ -2,6 +2,7 @@
 //!
 //! - `theory`: queueing theory and closed forms; the interval over replicates covers the formula.
 //! - `field_cases`: situations from public reports with the answer worked out by hand.
+//! - `systems`: the systems of the write-ups, each of which shows what it is there to show.
 //! - `storms`: the incident comes out as reported, and each remedy does what it should.
 //! - `remedies`: no hint of `explain` makes worse what it is a remedy for.
 //! - `conformance`: every measured case of every client library.
@@ -46,5 +47,6 @@ mod scenario_vocabulary;
 mod small_world;
 mod stage;
 mod storms;
+mod systems;
 mod theory;
 mod tidy;
