@@ -144,9 +144,13 @@ fn subtitle(sheet: &mut Sheet, view: &View<'_>, mut y: f64) -> f64 {
 
 /// How large the run is: `500 report jobs for 8 workers and 7,044 live turns; 700,000 input tokens per minute`.
 fn size(facts: &Facts<'_>) -> String {
+    // Many classes of one task each are told in their rows.
+    let tracks = &facts.result.tracks;
+    let rows = tracks.len() > 3 && tracks.len() == facts.scenario.traffic.len();
     let classes: Vec<String> = facts
         .classes()
         .into_iter()
+        .filter(|_| !rows)
         .map(|i| {
             let arrived: u64 = facts.result.timeline.classes[i].arrivals.iter().map(|&n| u64::from(n)).sum();
             let workers = match facts.class(i).workers() {
@@ -177,7 +181,8 @@ fn size(facts: &Facts<'_>) -> String {
             )
         })
         .collect();
-    let mut parts = vec![enumerated(&classes)];
+    let mut parts =
+        vec![if rows { format!("{} tasks, one of each class", tracks.len()) } else { enumerated(&classes) }];
     if !limits.is_empty() {
         parts.push(format!("limit{}: {}", if limits.len() > 1 { "s" } else { "" }, limits.join(", ")));
     }

@@ -12,6 +12,7 @@
 //! - `probe`: what clients do with a script of answers, from the command line.
 //! - `conservation`: what must add up, adds up, in random scenarios from `small_world`.
 //! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
+//! - `gallery`: the pictures of `docs/gallery.md` are today's.
 //! - `golden`: every number of every shipped scenario against `tests/golden/`.
 //! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
@@ -29,6 +30,8 @@ mod conformance;
 mod conservation;
 mod determinism;
 mod field_cases;
+#[cfg(feature = "cli")]
+mod gallery;
 mod golden;
 mod header_grammar;
 mod presets;
