@@ -126,7 +126,8 @@ pub fn word(answer: &Answer) -> String {
         | Outcome::StreamFailed
         | Outcome::StreamBroken
         | Outcome::ShortCircuited
-        | Outcome::LimiterFull => answer.outcome.word().into(),
+        | Outcome::LimiterFull
+        | Outcome::Cancelled => answer.outcome.word().into(),
     }
 }
 
@@ -134,7 +135,7 @@ pub fn word(answer: &Answer) -> String {
 pub fn rejecting_breaker(guards: &[Guard], client: &Client) -> Option<usize> {
     client.elements().iter().position(|element| match element.role {
         Role::Guard(guard) => rejects(&guards[guard]),
-        Role::Retry(_) | Role::Queue(..) => false,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => false,
     })
 }
 

@@ -11,7 +11,7 @@ use crate::policy::{
 use crate::provider::{Fault, HintForm, Limit, Profile, Provider, Respond, Window};
 use crate::random::Distribution;
 use crate::scenario::Scenario;
-use crate::traffic::{ArrivalProcess, RatePiece, Step, TaskKind, TrafficClass};
+use crate::traffic::{ArrivalProcess, RatePiece, Step, TaskKind, TrafficClass, WhenOneFails};
 use crate::units::{SimDuration, SimTime};
 
 pub(crate) const SDK_STATUSES: StatusSet = StatusSet::EMPTY.with(408).with(409).with(429).with_range(500, 599);
@@ -100,6 +100,8 @@ pub(crate) fn steps(names: &[&str], tokens: f64, latency: f64) -> Vec<Step> {
         latency: Distribution::constant(latency),
         model: None,
         max_tokens: None,
+        group: None,
+        other: None,
     };
     names.iter().map(step).collect()
 }
@@ -132,6 +134,8 @@ pub(crate) fn one_job(client: Client, names: &[&str]) -> Scenario {
         name: "job".into(),
         kind: TaskKind::Jobs { workers: 1, processes: 1 },
         client: 0,
+        when_one_fails: WhenOneFails::Wait,
+        others: Vec::new(),
         arrivals: vec![ArrivalProcess::At(vec![SimTime::ZERO])],
         enqueue_delay: SimDuration::ZERO,
         steps: steps(names, 1_000.0, 1.0),
@@ -215,6 +219,8 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
         name: "report".into(),
         kind: TaskKind::Jobs { workers: 8, processes: 1 },
         client: 0,
+        when_one_fails: WhenOneFails::Wait,
+        others: Vec::new(),
         arrivals: vec![
             ArrivalProcess::Poisson {
                 pieces: vec![RatePiece { from: SimTime::ZERO, rate: 4.0 / 60.0 }],
@@ -234,6 +240,8 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
         name: "live".into(),
         kind: TaskKind::Turns,
         client: 1,
+        when_one_fails: WhenOneFails::Wait,
+        others: Vec::new(),
         arrivals: vec![poisson(58.7, horizon)],
         enqueue_delay: SimDuration::ZERO,
         steps: steps(&["turn"], 6_300.0, 2.0),

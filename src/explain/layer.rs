@@ -10,7 +10,7 @@ use crate::policy::hint::AboveCap;
 use crate::policy::retry::DeadlineCheck;
 use crate::policy::stack::{Place, Requeue, Resume};
 use crate::policy::{
-    Backoff, Classification, Client, Element, Guard, HintRule, Jitter, Kind, Mechanism, Outcome, OutcomeSet,
+    Backoff, Classification, Client, Element, Guard, Hedge, HintRule, Jitter, Kind, Mechanism, Outcome, OutcomeSet,
     RetryPolicy, Role, Scope, StatusSet,
 };
 use crate::units::SimDuration;
@@ -84,6 +84,7 @@ impl LayerExplanation {
         let part = match &element.role {
             Role::Retry(policy) => Part::Retry(repetition(policy, unit(client, at), None, kinds)),
             Role::Queue(policy, requeue) => Part::Retry(repetition(policy, unit(client, at), Some(*requeue), kinds)),
+            Role::Hedge(hedge) => Part::Retry(hedging(hedge, kinds)),
             Role::Guard(guard) => {
                 Part::Guard { guard: guards[*guard].name.clone(), words: guard_words(&guards[*guard]) }
             }
@@ -142,6 +143,30 @@ fn repetition(policy: &RetryPolicy, unit: &'static str, requeue: Option<Requeue>
             }
         }),
         requeue,
+    }
+}
+
+/// A hedge, as a layer that repeats what is late.
+fn hedging(hedge: &Hedge, kinds: &[AnswerKind]) -> Repetition {
+    let max = u64::from(hedge.max);
+    let at_once = if hedge.next_after_failure { ", or at once after a failure" } else { "" };
+    Repetition {
+        unit: "request",
+        retries: vec!["what is late".into()],
+        repeats: kinds.iter().map(|kind| (kind.word.clone(), !hedge.ends_with(&kind.answer))).collect(),
+        max_attempts: Some(max),
+        ladder: Ladder::own(&RetryPolicy {
+            max_attempts: Some(u32::from(hedge.max)),
+            backoff: Backoff::Fixed(hedge.delay),
+            ..RetryPolicy::ONCE
+        }),
+        wait_words: format!("one more every {} while none is back{at_once}", words::duration(hedge.delay)),
+        hint_words: "the first to succeed wins, the others are dropped".into(),
+        hint_bound: None,
+        holds_worker: true,
+        timeout: None,
+        deadline_words: None,
+        requeue: None,
     }
 }
 

@@ -2,9 +2,10 @@
 //! hurts bystanders: the share of the limit that live traffic needs, and the share that all workers of a background
 //! class ask for once the provider answers again and their queue is full.
 
+use super::class::by_client;
 use super::client_warnings::requests_inside;
 use crate::policy::pacer::Counts;
-use crate::policy::{Mechanism, Role};
+use crate::policy::{Client, Mechanism, Role};
 use crate::provider::{Limit, Window};
 use crate::scenario::Scenario;
 use crate::traffic::{ArrivalProcess, TrafficClass};
@@ -89,7 +90,13 @@ pub fn cost(counts: Counts, step: &crate::traffic::Step) -> f64 {
 
 /// What the class's tightest pacer of the same kind lets pass, per second, and how many requests each can become.
 fn tightest_pacer(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Option<(f64, Option<u64>)> {
-    let client = scenario.client_of(class);
+    // What a step does past the pacer is not held back: the loosest of the clients counts.
+    let clients = by_client(scenario, class);
+    let tightest: Option<Vec<_>> = clients.iter().map(|(client, _)| tightest_of(scenario, limit, client)).collect();
+    tightest?.into_iter().max_by(|(a, _), (b, _)| a.total_cmp(b))
+}
+
+fn tightest_of(scenario: &Scenario, limit: &Limit, client: &Client) -> Option<(f64, Option<u64>)> {
     let elements = client.elements().iter().enumerate();
     let pacers = elements.filter_map(|(at, element)| match element.role {
         Role::Guard(guard) => match &scenario.guards[guard].mechanism {
@@ -99,7 +106,7 @@ fn tightest_pacer(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> O
             }
             Mechanism::Pacer(_) | Mechanism::Breaker(_) => None,
         },
-        Role::Retry(_) | Role::Queue(..) => None,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => None,
     });
     pacers.min_by(|(a, _), (b, _)| a.total_cmp(b))
 }

@@ -82,7 +82,7 @@ fn pacer<'a>(scenario: &'a Scenario, class: &TrafficClass, demand: &Demand) -> O
             let (bucket, _) = pacer_of(&scenario.guards[guard], counts)?;
             Some((&scenario.guards[guard], bucket.amount() as f64 / bucket.per().as_secs_f64()))
         }
-        Role::Retry(_) | Role::Queue(..) => None,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => None,
     });
     pacers.min_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(guard, _)| guard)
 }

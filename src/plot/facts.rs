@@ -3,7 +3,7 @@
 
 use super::number;
 use crate::experiment::{Figure, RunResult};
-use crate::policy::{Mechanism, Role};
+use crate::policy::{Client, Mechanism};
 use crate::report::words::readable;
 use crate::scenario::Scenario;
 use crate::traffic::{TaskKind, TrafficClass};
@@ -92,11 +92,12 @@ impl<'a> Facts<'a> {
 
     /// The kinds of guard that stand in a class's client: whether there is a pacer, and whether a breaker.
     pub(super) fn guards(&self, i: usize) -> (bool, bool) {
-        let Some(client) = self.scenario.clients.get(self.class(i).client) else { return (false, false) };
-        let guards = client.elements().iter().filter_map(|element| match element.role {
-            Role::Guard(guard) => self.scenario.guards.get(guard),
-            Role::Retry(_) | Role::Queue(..) => None,
-        });
+        let class = self.class(i);
+        if self.scenario.clients.get(class.client).is_none() {
+            return (false, false);
+        }
+        let elements = self.scenario.clients_of(class).flat_map(Client::elements);
+        let guards = elements.filter_map(|element| self.scenario.guards.get(element.role.guard()?));
         guards.fold((false, false), |(pacer, breaker), guard| match guard.mechanism {
             Mechanism::Pacer(_) => (true, breaker),
             Mechanism::Breaker(_) => (pacer, true),

@@ -32,11 +32,13 @@ pub enum Outcome {
     ShortCircuited,
     /// A limiter on the client's side refused at once.
     LimiterFull,
+    /// Nobody wanted it any more before it was answered: another request was faster.
+    Cancelled,
 }
 
 impl Outcome {
     /// All outcomes, each with its word in scenario files.
-    pub const ALL: [(Outcome, &'static str); 13] = [
+    pub const ALL: [(Outcome, &'static str); 14] = [
         (Outcome::Delivered, "ok"),
         (Outcome::Refused, "refused"),
         (Outcome::TimedOut, "read_timeout"),
@@ -50,6 +52,7 @@ impl Outcome {
         (Outcome::StreamBroken, "stream_broken"),
         (Outcome::ShortCircuited, "short_circuited"),
         (Outcome::LimiterFull, "limiter_full"),
+        (Outcome::Cancelled, "cancelled"),
     ];
 
     /// Its word in scenario files.
@@ -131,6 +134,8 @@ impl Answer {
     pub const TIMED_OUT: Answer = Answer::failed(Outcome::TimedOut);
     /// The connection was dropped.
     pub const DROPPED: Answer = Answer::failed(Outcome::Dropped);
+    /// Nobody wanted it any more.
+    pub const CANCELLED: Answer = Answer::failed(Outcome::Cancelled);
     /// A circuit breaker was open.
     pub const SHORT_CIRCUITED: Answer = Answer::failed(Outcome::ShortCircuited);
 

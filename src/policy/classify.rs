@@ -174,7 +174,8 @@ pub(super) fn is_among(answer: &Answer, statuses: &StatusSet, outcomes: OutcomeS
         | Outcome::StreamFailed
         | Outcome::StreamBroken
         | Outcome::ShortCircuited
-        | Outcome::LimiterFull => outcomes.contains(answer.outcome),
+        | Outcome::LimiterFull
+        | Outcome::Cancelled => outcomes.contains(answer.outcome),
     }
 }
 

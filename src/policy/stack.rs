@@ -1,19 +1,21 @@
 //! A client is one flat list of elements, innermost first: retry layers and guards alike. A call enters at the
 //! outermost client element and a request leaves below the innermost one; decorators stand around calls, a job queue
-//! around runs.
+//! around runs. Below the client there may be hops: gateways that retry by themselves, whose own requests the client
+//! never sees.
 //!
 //! [`Client::advance`] is the whole of it: from where the cursor stands it walks inward (each element may let pass,
 //! delay or refuse) until a request can be sent, and outward with an answer (each layer hands it on or tries again)
 //! until the answer leaves the stack. It never waits; it says what to wait for. The event loop only interprets
 //! [`Next`].
 
-use super::answer::Answer;
-use super::backoff::Draws;
+use super::answer::{Answer, Outcome};
 use super::circuit_breaker::Gate;
 pub use super::element::{Element, Kind, Place, Requeue, Resume, Role};
 use super::header::HintGrammar;
-use super::retry::{Decision, GiveUp, LayerState, RetryPolicy};
-use super::retry_budget::{Passage, RetryBudget};
+use super::hedge::Hedge;
+pub use super::host::{Host, Note};
+use super::retry::{Decision, LayerState, RetryPolicy};
+use super::retry_budget::Passage;
 use crate::units::{SimDuration, SimTime};
 
 /// A named client: what stands between application code and the provider.
@@ -23,12 +25,16 @@ pub struct Client {
     pub name: String,
     /// Whether it is marked as used by tests only.
     pub for_tests: bool,
-    elements: Vec<Element>,
-    /// Elements `0..call_edge` are inside the call. Invariant: they are the ones of kind `Client`.
+    pub(super) elements: Vec<Element>,
+    /// Elements `0..hop_edge` lie between the client and the provider. Invariant: they are the ones of kind `Hop`.
+    pub(super) hop_edge: usize,
+    /// Elements `0..call_edge` are inside the call. Invariant: they are the ones of kind `Hop` and `Client`.
     call_edge: usize,
     /// Elements `0..queue_edge` are inside the run. Invariant: at most one element, the last, is outside.
-    queue_edge: usize,
+    pub(super) queue_edge: usize,
     timeout: Option<SimDuration>,
+    /// The longest time that a hop gives one of its own requests.
+    pub(super) hop_timeout: Option<SimDuration>,
     /// Whether some layer's timeout shrinks with what is left of its total time.
     timeout_shrinks: bool,
     grammar: HintGrammar,
@@ -37,9 +43,30 @@ pub struct Client {
 /// Where an execution stands in its client's stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
-    at: u8,
+    pub(super) at: u8,
     /// Whether a guard, not a retry layer, is being waited for, and asks again.
-    at_gate: bool,
+    pub(super) at_gate: bool,
+    /// Whether this walk is one of several at once within a run: it ends below the queue.
+    is_part: bool,
+}
+
+impl Cursor {
+    /// The beginning of one of several walks at once within a run.
+    pub const PART: Cursor = Cursor { at: 0, at_gate: false, is_part: true };
+
+    /// Whether this walk is one of several at once within a run.
+    pub const fn is_part(self) -> bool {
+        self.is_part
+    }
+
+    /// The first element that has been passed from the outside.
+    pub(super) const fn inside(self) -> usize {
+        self.at as usize + self.at_gate as usize
+    }
+
+    const fn stand(&mut self, at: usize, at_gate: bool) {
+        (self.at, self.at_gate) = (at as u8, at_gate);
+    }
 }
 
 /// What happened while nobody was looking at the stack.
@@ -51,6 +78,8 @@ pub enum Input {
     Woken,
     /// The provider answered, or its silence ended.
     Answered(Answer),
+    /// Several walks at once within the run have ended, and the queue hears of it.
+    Joined(Answer),
 }
 
 /// What has to happen next.
@@ -89,45 +118,6 @@ pub enum Waiting {
     Limiter,
 }
 
-/// Something that happened at an element, for those who count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Note {
-    /// A call began: application code asked the client.
-    CallBegan,
-    /// The call came back.
-    CallEnded(Answer),
-    /// An element was reached from the outside.
-    Entered(usize),
-    /// A retry layer goes for one more attempt after this wait.
-    Retried(usize, SimDuration),
-    /// A retry layer handed a failure outward.
-    GaveUp(usize, GiveUp),
-    /// A guard refused.
-    Refused(usize),
-}
-
-/// What a stack needs of the world around it.
-pub trait Host {
-    /// Where random numbers come from.
-    type Source: Draws;
-    /// The random numbers of one wait of the element at this index: keyed by its name, run, call and attempt.
-    fn draws(&self, element: usize, attempt: u32) -> Self::Source;
-    /// What the guard says to someone who wants to pass.
-    fn pass(&mut self, guard: usize, now: SimTime) -> Gate;
-    /// A result passes outward through the guard's place.
-    fn passed_back(&mut self, guard: usize, answer: &Answer, now: SimTime);
-    /// The retry budget of the element at this index hears of a failure; says what a retry costs, where one is wanted
-    /// and allowed.
-    fn pay(&mut self, element: usize, budget: &RetryBudget, answer: &Answer, wanted: bool, now: SimTime)
-    -> Option<u32>;
-    /// The retry budget of the element at this index hears of a success, after a last retry that cost so much.
-    fn repay(&mut self, element: usize, budget: &RetryBudget, last_cost: Option<u32>);
-    /// The retry budget of the element at this index hears of a call that moves.
-    fn call_passes(&mut self, element: usize, budget: &RetryBudget, passage: Passage, now: SimTime);
-    /// Something to count.
-    fn note(&mut self, note: Note);
-}
-
 impl Client {
     /// A client of these elements, innermost first. `None` where kinds decrease outward, where more than the last
     /// element is of kind queue, or where there are more than 32.
@@ -137,12 +127,25 @@ impl Client {
         if !ordered || queues > 1 || elements.len() > 32 {
             return None;
         }
-        let call_edge = elements.iter().filter(|element| element.kind == Kind::Client).count();
+        let hop_edge = elements.iter().filter(|element| element.kind == Kind::Hop).count();
+        let call_edge = elements.iter().filter(|element| element.kind <= Kind::Client).count();
         let queue_edge = elements.len() - queues;
-        let timeout = elements[..queue_edge].iter().filter_map(|element| element.role.policy()?.timeout).min();
+        let shortest = |part: &[Element]| part.iter().filter_map(|element| element.role.policy()?.timeout).min();
+        let (hop_timeout, timeout) = (shortest(&elements[..hop_edge]), shortest(&elements[hop_edge..queue_edge]));
         let timeout_shrinks = elements.iter().any(|element| element.role.policy().is_some_and(|p| p.timeout_shrinks));
         let grammar = HintGrammar::plain();
-        Some(Client { name, for_tests, elements, call_edge, queue_edge, timeout, timeout_shrinks, grammar })
+        Some(Client {
+            name,
+            for_tests,
+            elements,
+            hop_edge,
+            call_edge,
+            queue_edge,
+            timeout,
+            hop_timeout,
+            timeout_shrinks,
+            grammar,
+        })
     }
 
     /// The elements, innermost first.
@@ -150,7 +153,20 @@ impl Client {
         &self.elements
     }
 
-    /// The elements inside a call.
+    /// The elements between the client and the provider.
+    pub fn hops(&self) -> &[Element] {
+        &self.elements[..self.hop_edge]
+    }
+
+    /// The hedge, where the client has one: the innermost element of what sends requests.
+    pub fn hedge(&self) -> Option<&Hedge> {
+        self.elements.iter().find_map(|element| match &element.role {
+            Role::Hedge(hedge) => Some(hedge),
+            Role::Retry(_) | Role::Queue(..) | Role::Guard(_) => None,
+        })
+    }
+
+    /// The elements inside a call, hops included.
     pub fn client_elements(&self) -> &[Element] {
         &self.elements[..self.call_edge]
     }
@@ -159,7 +175,7 @@ impl Client {
     pub fn queue(&self) -> Option<(&RetryPolicy, Requeue)> {
         match &self.elements.last()?.role {
             Role::Queue(policy, requeue) => Some((policy, *requeue)),
-            Role::Retry(_) | Role::Guard(_) => None,
+            Role::Retry(_) | Role::Guard(_) | Role::Hedge(_) => None,
         }
     }
 
@@ -168,13 +184,27 @@ impl Client {
         self.timeout
     }
 
+    /// The longest time that one request may take at the provider, total times that shrink it left out.
+    pub fn innermost_timeout(&self) -> Option<SimDuration> {
+        [self.hop_timeout, self.timeout].into_iter().flatten().min()
+    }
+
     /// The longest time that a request which is sent now may take.
     #[inline]
     pub fn timeout_at(&self, states: &[LayerState], now: SimTime) -> Option<SimDuration> {
+        if self.hop_edge > 0 {
+            return self.hop_timeout_at(states, now);
+        }
+        self.client_timeout_at(states, now)
+    }
+
+    /// The longest time that a request which leaves the client now may take.
+    #[inline]
+    pub(super) fn client_timeout_at(&self, states: &[LayerState], now: SimTime) -> Option<SimDuration> {
         if !self.timeout_shrinks {
             return self.timeout;
         }
-        let elements = self.elements[..self.queue_edge].iter().zip(states);
+        let elements = self.elements[self.hop_edge..self.queue_edge].iter().zip(&states[self.hop_edge..]);
         elements.filter_map(|(element, state)| element.role.policy()?.timeout_at(state, now)).min()
     }
 
@@ -207,11 +237,18 @@ impl Client {
     ) -> Next {
         let mut outward = match input {
             Input::Begin => Walk::GoesOn(self.queue_edge),
+            Input::Woken if self.is_in_hops(*cursor) && self.has_left_hops(states, now) => {
+                self.leave_hops(cursor.inside(), states, cursor, now, host)
+            }
             Input::Woken => match self.overslept(states, *cursor, now, host) {
                 Some(at) => self.outward(at + 1, &Answer::TIMED_OUT, states, cursor, now, host),
-                None => Walk::GoesOn(cursor.at as usize + usize::from(cursor.at_gate)),
+                None => Walk::GoesOn(cursor.inside()),
             },
+            Input::Answered(answer) if answer.outcome == Outcome::TimedOut && self.has_left_hops(states, now) => {
+                self.leave_hops(0, states, cursor, now, host)
+            }
             Input::Answered(answer) => self.outward(0, &answer, states, cursor, now, host),
+            Input::Joined(answer) => self.outward(self.queue_edge, &answer, states, cursor, now, host),
         };
         // A guard that is asked again stands inside a call which has begun before.
         let mut asked_again = matches!(input, Input::Woken) && cursor.at_gate;
@@ -228,21 +265,19 @@ impl Client {
         }
     }
 
-    /// The layer whose wait has just ended, where its total time was over first: it makes no further attempt.
-    fn overslept(&self, states: &[LayerState], cursor: Cursor, now: SimTime, host: &mut impl Host) -> Option<usize> {
-        let at = cursor.at as usize;
-        let Role::Retry(policy) = &self.elements[at].role else { return None };
-        if !policy.is_over_after_wait(&states[at], now) {
-            return None;
-        }
-        host.note(Note::GaveUp(at, GiveUp::Deadline));
-        if let Some(budget) = &policy.budget {
-            if states[at].paid > 0 {
-                host.call_passes(at, budget, Passage::RetryEnds, now);
-            }
-            host.call_passes(at, budget, Passage::Leaves, now);
-        }
-        Some(at)
+    /// The client gives up on a hop: what is under way from element `from` on is dropped, and the client sees a
+    /// timeout.
+    #[cold]
+    fn leave_hops(
+        &self,
+        from: usize,
+        states: &mut [LayerState],
+        cursor: &mut Cursor,
+        now: SimTime,
+        host: &mut impl Host,
+    ) -> Walk {
+        self.drop_parts(from, self.hop_edge, states, now, host);
+        self.outward(self.hop_edge, &Answer::TIMED_OUT, states, cursor, now, host)
     }
 
     /// Walks inward through the elements below `top`. It goes on outward where a guard refuses.
@@ -257,10 +292,14 @@ impl Client {
         host: &mut impl Host,
     ) -> Walk {
         for at in (0..top).rev() {
-            if at + 1 == self.call_edge && !(asked_again && at + 1 == top) {
-                host.note(Note::CallBegan);
-            }
             if !(asked_again && at + 1 == top) {
+                if at + 1 == self.call_edge {
+                    host.note(Note::CallBegan);
+                }
+                if at + 1 == self.hop_edge {
+                    states[at].since = now;
+                    host.note(Note::RequestBegan);
+                }
                 host.note(Note::Entered(at));
             }
             match &self.elements[at].role {
@@ -274,22 +313,31 @@ impl Client {
                     Gate::Pass => {}
                     // A reservation that is already made is not asked for again: the wait ends inside the guard.
                     Gate::Reserved(until) => {
-                        *cursor = Cursor { at: at as u8, at_gate: false };
-                        return Walk::Stops(Next::Sleep { until, why: Waiting::Limiter, holds_worker: true });
+                        cursor.stand(at, false);
+                        return Walk::Stops(Next::Sleep {
+                            until: self.no_longer_than_the_client_waits(until, at, states),
+                            why: Waiting::Limiter,
+                            holds_worker: true,
+                        });
                     }
                     Gate::Park => {
-                        *cursor = Cursor { at: at as u8, at_gate: true };
+                        cursor.stand(at, true);
                         return Walk::Stops(Next::Park);
                     }
                     Gate::Wait(until) => {
-                        *cursor = Cursor { at: at as u8, at_gate: true };
-                        return Walk::Stops(Next::Sleep { until, why: Waiting::Limiter, holds_worker: true });
+                        cursor.stand(at, true);
+                        return Walk::Stops(Next::Sleep {
+                            until: self.no_longer_than_the_client_waits(until, at, states),
+                            why: Waiting::Limiter,
+                            holds_worker: true,
+                        });
                     }
                     Gate::Refuse => {
                         host.note(Note::Refused(at));
                         return Walk::GoesOn(at + 1);
                     }
                 },
+                Role::Hedge(_) => {}
                 Role::Queue(..) => unreachable!("a run begins inside its queue"),
             }
         }
@@ -310,7 +358,8 @@ impl Client {
         now: SimTime,
         host: &mut impl Host,
     ) -> Walk {
-        for at in from..self.elements.len() {
+        let end = if cursor.is_part { self.queue_edge } else { self.elements.len() };
+        for at in from..end {
             if at == self.call_edge {
                 host.note(Note::CallEnded(*answer));
             }
@@ -320,6 +369,7 @@ impl Client {
             }
             match &self.elements[at].role {
                 Role::Guard(guard) => host.passed_back(*guard, answer, now),
+                Role::Hedge(_) => {}
                 Role::Retry(_) | Role::Queue(..) if answer.is_delivered() => {
                     if let Some(budget) = budget {
                         host.repay(at, budget, states[at].paid.checked_sub(1).map(u32::from));
@@ -329,9 +379,9 @@ impl Client {
                     None => {}
                     Some(until) if until == now => return Walk::GoesOn(at),
                     Some(until) => {
-                        *cursor = Cursor { at: at as u8, at_gate: false };
+                        cursor.stand(at, false);
                         return Walk::Stops(Next::Sleep {
-                            until,
+                            until: self.no_longer_than_the_client_waits(until, at, states),
                             why: Waiting::Retry,
                             holds_worker: policy.holds_worker,
                         });
@@ -347,7 +397,7 @@ impl Client {
                 host.call_passes(at, budget, Passage::Leaves, now);
             }
         }
-        if self.call_edge == self.elements.len() {
+        if self.call_edge == end && from <= end {
             host.note(Note::CallEnded(*answer));
         }
         Walk::Stops(Next::Done(*answer))

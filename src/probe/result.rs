@@ -194,6 +194,7 @@ fn shown(client: &Client, script: &Script, path: &Path) -> Vec<Shown> {
         .map(|(attempt, n)| Shown {
             answer: match attempt.answer.outcome {
                 Outcome::TimedOut if script.entry(n).after.is_some() => format!("{} (timeout)", script.entry(n).text),
+                Outcome::Cancelled => format!("{} (cancelled)", script.entry(n).text),
                 _ => script.entry(n).text.clone(),
             },
             retried_by: attempt.retried_by.map(name),

@@ -71,7 +71,8 @@ pub fn answered(answer: &Answer) -> String {
         | Outcome::StreamFailed
         | Outcome::StreamBroken
         | Outcome::ShortCircuited
-        | Outcome::LimiterFull => readable(answer.outcome.word()),
+        | Outcome::LimiterFull
+        | Outcome::Cancelled => readable(answer.outcome.word()),
     }
 }
 

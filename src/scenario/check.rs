@@ -12,6 +12,7 @@ use crate::policy::{Client, Mechanism, Outcome, Role, Scope};
 use crate::provider;
 use crate::random::distribution::Shape;
 use crate::random::{Distribution, math};
+use crate::traffic::Step;
 
 /// The parts that fit together or do not; `None` stands for one that is wrong by itself.
 pub(super) struct Parts<'a> {
@@ -47,7 +48,10 @@ pub(super) fn check(parts: &Parts<'_>, faults: &Faults) {
     }
     let instant = has_instant_refusals(parts.provider);
     for read in parts.clients.iter().flatten() {
-        check_spinning(read, instant, parts, faults);
+        check_spinning(&read.client, &read.spinning, instant, parts, faults);
+    }
+    for read in parts.classes.iter().flatten().flat_map(|class| &class.others) {
+        check_spinning(&read.settings.client, &read.spinning, instant, parts, faults);
     }
 }
 
@@ -59,8 +63,12 @@ fn check_turns(class: &ReadClass, parts: &Parts<'_>, faults: &Faults) {
         let hint = "use a client without a layer of kind queue, or write `kind = \"jobs\"`";
         faults.add(Fault::new(class.client, message).hint(hint));
     }
-    for element in client.elements() {
-        let Role::Guard(index) = element.role else { continue };
+    let others = class.others.iter().map(|other| &other.settings.client);
+    let elements = std::iter::once(client).chain(others).flat_map(Client::elements);
+    let mut guards: Vec<usize> = elements.filter_map(|element| element.role.guard()).collect();
+    guards.sort_unstable();
+    guards.dedup();
+    for index in guards {
         let Some(ReadGuard { guard, scope }) = parts.guard(index) else { continue };
         if guard.scope == Scope::Worker {
             let message = format!("turns have no workers, and `{}` uses this guard", class.class.name);
@@ -73,10 +81,14 @@ fn check_turns(class: &ReadClass, parts: &Parts<'_>, faults: &Faults) {
 fn check_hang(fault: &provider::Fault, hang: Place, parts: &Parts<'_>, faults: &Faults) {
     for (index, class) in parts.classes.iter().enumerate() {
         let Some(class) = class.as_ref().filter(|_| fault.probability[index].peak() > 0.0) else { continue };
-        let Some(client) = parts.client_of(class).filter(|read| !read.doubtful) else { continue };
-        let mut policies = client.client.elements().iter().filter_map(|element| element.role.policy());
-        if client.client.timeout().is_none() && !policies.any(|policy| policy.timeout_shrinks) {
-            let (class, client) = (&class.class.name, &client.client.name);
+        let Some(own) = parts.client_of(class).filter(|read| !read.doubtful) else { continue };
+        let of_step = |step: &Step| step.other.map_or(&own.client, |other| &class.others[other].settings.client);
+        let waits = |client: &&Client| {
+            let mut policies = client.elements().iter().filter_map(|element| element.role.policy());
+            client.timeout().is_none() && !policies.any(|policy| policy.timeout_shrinks)
+        };
+        if let Some(client) = class.class.steps.iter().map(of_step).find(waits) {
+            let (class, client) = (&class.class.name, &client.name);
             let message = format!("a request of `{class}` would wait for ever: `{client}` has no timeout");
             faults.add(Fault::new(hang, message).hint(r#"give a layer of the client a `timeout`, such as "60s""#));
             return;
@@ -120,17 +132,17 @@ fn is_often_instant(time: &Distribution) -> bool {
 }
 
 /// A layer with a total budget but without wait and without limit ends only if its attempts take time.
-fn check_spinning(read: &ReadClient, instant: bool, parts: &Parts<'_>, faults: &Faults) {
-    for (index, place) in &read.spinning {
-        if read.client.elements()[*index].role.policy().is_none_or(|policy| policy.deadline.is_none()) {
+fn check_spinning(client: &Client, spinning: &[(usize, Place)], instant: bool, parts: &Parts<'_>, faults: &Faults) {
+    for (index, place) in spinning {
+        if client.elements()[*index].role.policy().is_none_or(|policy| policy.deadline.is_none()) {
             // Without a budget it has been refused already.
             continue;
         }
-        if endless::times_out_at_once(&read.client, *index) {
+        if endless::times_out_at_once(client, *index) {
             let message =
                 "retries without end and without wait, and a timeout that has shrunk to nothing takes no time";
             faults.add(Fault::new(*place, message).hint("limit the attempts, or give it a wait"));
-        } else if instant || rejected_inside(&read.client, *index, parts) {
+        } else if instant || rejected_inside(client, *index, parts) {
             let message = "retries without end and without wait, and some refusals take no time";
             faults.add(Fault::new(*place, message).hint("limit the attempts, or give it a wait"));
         }
@@ -146,7 +158,7 @@ fn rejected_inside(client: &Client, layer: usize, parts: &Parts<'_>) -> bool {
             Mechanism::Breaker(breaker) => breaker.when_open == WhenOpen::Reject,
             Mechanism::Pacer(_) => false,
         }),
-        Role::Retry(_) | Role::Queue(..) => false,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => false,
     };
     repeats && client.elements()[..layer].iter().any(|element| rejects(&element.role))
 }

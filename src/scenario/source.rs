@@ -3,6 +3,7 @@
 
 use super::context::Context;
 use super::refusal::Refusal;
+use super::step_clients::Known;
 use super::variants::{self, Variants};
 use super::{Scenario, check, clients, guards, phases, provider, traffic};
 use crate::document::{Faults, Field, Node, Place, Reader, Table, Value, parse, set};
@@ -179,7 +180,9 @@ fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, f
     let clients_field = reader.need("clients", "describe who sends requests as [clients.NAME]");
     let clients = clients::clients(clients_field.as_ref(), &context);
     let traffic_field = reader.need("traffic", "describe who wants what as [traffic.NAME]");
-    let classes = traffic::traffic(traffic_field.as_ref(), &context);
+    let written = clients_field.and_then(|field| field.node.as_table());
+    let known = Known { read: &clients, written };
+    let classes = traffic::traffic(traffic_field.as_ref(), &known, &context);
     let phases = phases::phases(reader.get("phases").as_ref(), &read_provider.windows, &context);
     let origin = phases::origin(reader.get("origin").as_ref(), &read_provider.windows, &context);
     reader.finish();

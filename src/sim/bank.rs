@@ -2,7 +2,6 @@
 //! according to its scope; instances lie in one array, at an offset known when the run begins.
 
 use crate::observe::outcome::GuardCounts;
-use crate::policy::Client;
 use crate::policy::answer::Answer;
 use crate::policy::circuit_breaker::{BreakerCounts, BreakerState, Gate, Pause};
 use crate::policy::guard::{Guard, Mechanism, Scope};
@@ -10,6 +9,7 @@ use crate::policy::pacer::Counts;
 use crate::policy::retry_budget::BudgetState;
 use crate::policy::token_bucket::TokenBucketState;
 use crate::scenario::Scenario;
+use crate::sim::world::Budgets;
 use crate::traffic::TaskKind;
 use crate::units::SimTime;
 
@@ -23,6 +23,8 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asker {
     pub(super) class: u16,
+    /// The client of the scenario whose guards it shares.
+    pub(super) client: u16,
     /// The worker's number in its class; anything for turns.
     pub(super) worker: u32,
     pub(super) input_tokens: u32,
@@ -52,12 +54,11 @@ pub(super) struct Bank<'a> {
     pub(super) resumed: bool,
     /// The retry budgets of all clients' layers; each client's workers share them.
     budgets: Vec<BudgetState>,
-    /// For each class: its client, its first worker and process among all, and how many processes it has.
+    /// For each class: its first worker and process among all, and how many processes it has.
     places: Vec<ClassPlace>,
 }
 
 struct ClassPlace {
-    client: usize,
     first_worker: usize,
     first_process: usize,
     processes: u32,
@@ -72,12 +73,7 @@ impl<'a> Bank<'a> {
                 TaskKind::Jobs { workers, processes } => (workers, processes),
                 TaskKind::Turns => (1, 1),
             };
-            places.push(ClassPlace {
-                client: class.client,
-                first_worker: workers,
-                first_process: processes,
-                processes: own_processes,
-            });
+            places.push(ClassPlace { first_worker: workers, first_process: processes, processes: own_processes });
             workers += own_workers as usize;
             processes += own_processes as usize;
         }
@@ -89,12 +85,7 @@ impl<'a> Bank<'a> {
             parked: Vec::new(),
             woken: Vec::new(),
             resumed: false,
-            budgets: scenario
-                .clients
-                .iter()
-                .flat_map(Client::elements)
-                .filter_map(|element| Some(element.role.policy()?.budget.as_ref()?.full()))
-                .collect(),
+            budgets: Budgets::of(scenario).all.iter().map(|budget| budget.full()).collect(),
             places,
         };
         for guard in &scenario.guards {
@@ -121,7 +112,7 @@ impl<'a> Bank<'a> {
                 Scope::Worker => place.first_worker + asker.worker as usize,
                 Scope::Process => place.first_process + (asker.worker % place.processes) as usize,
                 Scope::Class => asker.class as usize,
-                Scope::Client => place.client,
+                Scope::Client => asker.client as usize,
                 Scope::Global => 0,
             }
     }
@@ -184,6 +175,13 @@ impl<'a> Bank<'a> {
     pub(super) fn park(&mut self, guard: usize, asker: Asker, run: u32, now: SimTime) {
         let instance = self.instance(guard, asker);
         self.parked.push(Parked { instance, class: asker.class, run, since: now });
+    }
+
+    /// The run no longer waits; says whether it did.
+    pub(super) fn leave_line(&mut self, class: u16, run: u32) -> bool {
+        let before = self.parked.len();
+        self.parked.retain(|parked| (parked.class, parked.run) != (class, run));
+        self.parked.len() < before
     }
 
     /// Those who wait for this instance go on, in the order of their coming.

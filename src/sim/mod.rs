@@ -16,6 +16,8 @@ mod buckets;
 mod engine;
 mod event;
 pub mod event_queue;
+mod groups;
+mod hedging;
 mod observer;
 mod record;
 mod workforce;

@@ -15,6 +15,9 @@ pub(super) const NO_WORKER: u32 = u32::MAX;
 /// No record of its own: a turn has one run, and all of it lies there.
 pub(super) const NO_TASK: u32 = u32::MAX;
 
+/// In the number of requests that a job has sent for a step: the step has its answer, and keeps it.
+pub(super) const STEP_IS_DONE: u32 = 1 << 31;
+
 /// A task that has arrived and not ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Task {
@@ -56,6 +59,12 @@ pub(super) enum Doing {
     WaitingLimiter,
     /// It waits in the queue for a worker, to go on where it is.
     WaitingWorker,
+    /// A request is in flight that will never be answered.
+    Hanging,
+    /// It waits for steps that run at once.
+    Joining,
+    /// Nobody wants it any more; its record is free when its pending event has come.
+    Dropped,
 }
 
 /// One execution of a task. It carries the task with it: what an event needs lies in one place.

@@ -14,9 +14,11 @@
 //! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
 //! - `gallery`: the pictures of `docs/gallery.md` are today's.
 //! - `golden`: every number of every shipped scenario against `tests/golden/`.
+//! - `several_at_once`: hops and hedges, which send what the application does not see.
 //! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
 //! - `scenario_vocabulary`: every general key of a retry layer, and what is refused of them.
+//! - `step_clients`: steps with settings or clients of their own.
 //! - `queue`: the event queue against a model, over random histories.
 //! - `cli`: the program as a shell sees it.
 //! - `readme`: the commands of the README and of `docs/` are run.
@@ -47,8 +49,10 @@ mod remedies;
 mod scenario_errors;
 mod scenario_robustness;
 mod scenario_vocabulary;
+mod several_at_once;
 mod small_world;
 mod stage;
+mod step_clients;
 mod storms;
 mod systems;
 mod theory;

@@ -191,9 +191,16 @@ fn class(tape: &mut Tape<'_>, name: &str, is_jobs: bool, text: &mut String) {
         let tokens = tape.of(&["100", "{ lognormal = { mean = \"2k\", sigma = 0.4 } }", "{ uniform = [0, 9000] }"]);
         let latency =
             tape.of(&["\"1s\"", "\"0s\"", "{ exponential = { mean = \"2s\" } }", "{ uniform = [\"0s\", \"20s\"] }"]);
+        let own = [
+            "",
+            ", client = \"live\"",
+            ", with = { sdk = { max_attempts = 1 } }",
+            ", with = { sdk = { timeout = \"3s\" } }",
+        ];
+        let own = if tape.seldom() { tape.of(&own) } else { "" };
         writeln!(
             text,
-            "  {{ name = \"s{n}\", input_tokens = {tokens}, output_tokens = {tokens}, latency = {latency} }},"
+            "  {{ name = \"s{n}\", input_tokens = {tokens}, output_tokens = {tokens}, latency = {latency}{own} }},"
         )
         .unwrap();
     }

@@ -10,7 +10,7 @@ use crate::policy::stack::{Host, Note};
 use crate::random::{Key, Stream};
 use crate::sim::bank::{Asker, Bank};
 use crate::sim::record::Run;
-use crate::sim::world::{Class, purpose};
+use crate::sim::world::{Class, Stack, purpose};
 use crate::units::SimTime;
 
 impl Class<'_> {
@@ -25,6 +25,8 @@ impl Class<'_> {
 pub(super) struct Walker<'w, 'a> {
     pub(super) class: u16,
     pub(super) compiled: &'w Class<'a>,
+    /// The client of its step.
+    pub(super) stack: &'w Stack<'a>,
     pub(super) run: &'w mut Run,
     /// The run's place in its slab.
     pub(super) slot: u32,
@@ -38,6 +40,7 @@ impl Walker<'_, '_> {
     fn asker(&self) -> Asker {
         Asker {
             class: self.class,
+            client: self.stack.shares_with,
             worker: self.run.worker,
             input_tokens: self.run.input_tokens,
             output_tokens: self.run.output_tokens,
@@ -54,7 +57,7 @@ impl Host for Walker<'_, '_> {
             .key
             .with(u64::from(self.run.task.index))
             .with(purpose::JITTER)
-            .with(self.compiled.element_words[element])
+            .with(self.stack.element_words[element])
             .with(run << 32 | step)
             .with(u64::from(self.run.calls) << 32 | u64::from(attempt))
             .stream()
@@ -82,7 +85,7 @@ impl Host for Walker<'_, '_> {
         now: SimTime,
     ) -> Option<u32> {
         let asker = self.asker();
-        let state = self.bank.budget(self.compiled.budgets[element]?, asker);
+        let state = self.bank.budget(self.stack.budgets[element]?, asker);
         let paid = budget.failed(state, answer, wanted, now);
         if wanted && paid.is_none() {
             self.ledger.cells[self.clock.cell() as usize].suppressed += 1;
@@ -92,20 +95,21 @@ impl Host for Walker<'_, '_> {
 
     fn repay(&mut self, element: usize, budget: &RetryBudget, last_cost: Option<u32>) {
         let asker = self.asker();
-        if let Some(index) = self.compiled.budgets[element] {
+        if let Some(index) = self.stack.budgets[element] {
             budget.succeeded(self.bank.budget(index, asker), last_cost);
         }
     }
 
     fn call_passes(&mut self, element: usize, budget: &RetryBudget, passage: Passage, now: SimTime) {
         let asker = self.asker();
-        if let Some(index) = self.compiled.budgets[element] {
+        if let Some(index) = self.stack.budgets[element] {
             budget.passes(self.bank.budget(index, asker), passage, now);
         }
     }
 
     fn note(&mut self, note: Note) {
         let cell = self.run.task.cell;
+        let row = |element| self.stack.first_row + element;
         match note {
             Note::CallBegan => {
                 self.run.calls += 1;
@@ -115,15 +119,20 @@ impl Host for Walker<'_, '_> {
                 self.series.wide_calls[self.clock.wide() as usize] += 1;
             }
             Note::CallEnded(_) => {}
-            Note::Entered(element) => self.ledger.layer(cell, element).entered += 1,
+            Note::RequestBegan => {
+                self.run.task.requests += 1;
+                self.ledger.cells[self.run.call_cell as usize].requests += 1;
+                self.series.wide_requests[self.run.call_wide as usize] += 1;
+            }
+            Note::Entered(element) => self.ledger.layer(cell, row(element)).entered += 1,
             Note::Retried(element, wait) => {
-                let counts = self.ledger.layer(cell, element);
+                let counts = self.ledger.layer(cell, row(element));
                 counts.retries += 1;
                 counts.waited_nanos += wait.as_nanos();
             }
-            Note::GaveUp(element, why) => self.ledger.gave_up(cell, element, why),
+            Note::GaveUp(element, why) => self.ledger.gave_up(cell, row(element), why),
             Note::Refused(element) => {
-                self.ledger.layer(cell, element).refused += 1;
+                self.ledger.layer(cell, row(element)).refused += 1;
                 self.ledger.cells[self.clock.cell() as usize].short_circuited += 1;
             }
         }
