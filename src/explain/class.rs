@@ -1,13 +1,13 @@
 //! One traffic class: its layers, what they multiply to in each case, and against which windows their waits can last.
 
-use super::answers::{AnswerKind, choices, rejecting_breaker, shown};
+use super::answers::{AnswerKind, choices, refusals, refusing, shown};
 use super::course::{Course, courses, of_task, product};
 use super::ladder::{Ladder, Span, attempts_bound};
 use super::layer::LayerExplanation;
 use super::outlasting::{Outlasting, outlasts};
 use super::worst::Worst;
 use crate::policy::stack::Resume;
-use crate::policy::{Answer, Client, Outcome, RetryPolicy, Role};
+use crate::policy::{Answer, Client, RetryPolicy, Role};
 use crate::scenario::Scenario;
 use crate::traffic::{TaskKind, TrafficClass};
 use crate::units::SimDuration;
@@ -201,10 +201,10 @@ fn part(scenario: &Scenario, class_index: usize, client: &Client, steps: &[usize
 /// Whether a policy of this client repeats anything that can come out of what is inside it.
 fn repeats_something(scenario: &Scenario, client: &Client) -> impl Fn(&RetryPolicy) -> bool {
     let choices = choices(&scenario.provider);
-    let refused = rejecting_breaker(&scenario.guards, client).is_some();
+    let refusals = refusals(&scenario.guards, client);
     move |policy: &RetryPolicy| {
         let failure = |answer: &Answer| !answer.is_delivered() && policy.retry_on.repeats(answer);
-        choices.iter().any(failure) || refused && policy.retry_on.repeats(&Answer::SHORT_CIRCUITED)
+        choices.iter().chain(&refusals).any(failure)
     }
 }
 
@@ -218,20 +218,19 @@ pub(super) fn task_course(scenario: &Scenario, class: usize, client: &Client) ->
 }
 
 fn answer_case(scenario: &Scenario, client: &Client, kind: &AnswerKind) -> AnswerCase {
-    // A refusal of a breaker is seen by the layers outside it only, and costs no request.
-    let short = kind.answer.outcome == Outcome::ShortCircuited;
-    let outside = if short { rejecting_breaker(&scenario.guards, client).unwrap_or(0) } else { 0 };
+    // A refusal of a guard is seen by the layers outside it only, and costs no request.
+    let outside = refusing(&scenario.guards, client, &kind.answer).unwrap_or(0);
     let mut case = AnswerCase {
         word: kind.word.clone(),
         layers: Vec::new(),
-        per_call: Some(u64::from(kind.answer.outcome != Outcome::ShortCircuited)),
+        per_call: Some(u64::from(kind.answer.outcome.was_sent())),
         per_call_site: None,
         runs: Some(1),
         waits: Span::ZERO,
     };
     case.per_call_site = case.per_call;
     for (at, element) in client.elements().iter().enumerate().skip(outside) {
-        if let (Role::Hedge(hedge), false) = (&element.role, short) {
+        if let (Role::Hedge(hedge), true) = (&element.role, kind.answer.outcome.was_sent()) {
             let most = Some(u64::from(hedge.max));
             case.layers.insert(0, (element.name.clone(), most));
             case.per_call_site = product(case.per_call_site, most);
@@ -268,7 +267,7 @@ mod tests {
     use super::*;
     use crate::explain::fixture::{client, decorator, element, fixed, incident, inner, one_job, queue, sdk, some};
     use crate::explain::{Verdict, explain};
-    use crate::policy::Kind;
+    use crate::policy::{Guard, Kind, Mechanism, Scope, Semaphore, SizeCheck, WhenFull};
     use crate::provider::{Fault, Profile, Respond, Window};
     use crate::random::Distribution;
     use crate::units::SimTime;
@@ -303,6 +302,38 @@ mod tests {
         assert_eq!((short.per_call_site, short.runs), (Some(0), Some(3)));
         assert_eq!(short.layers, [("queue".to_owned(), Some(3))]);
         assert!(explanation.classes[1].by_answer.iter().all(|case| case.word != "short_circuited"));
+    }
+
+    #[test]
+    fn each_refusal_of_a_guard_has_a_row_and_is_seen_by_the_layers_outside_of_it() {
+        // By hand: `again` repeats anything three times; the SDK inside of the semaphore does not see its refusals.
+        let semaphore = Semaphore { permits: 5, when_full: WhenFull::Reject, is_pool: false };
+        let pool = Semaphore { permits: 5, when_full: WhenFull::Wait(None), is_pool: true };
+        let guard = |name: &str, mechanism| Guard { name: name.into(), mechanism, scope: Scope::Client };
+        let stack = vec![
+            element("sockets", Kind::Client, Role::Guard(1)),
+            element("fits", Kind::Client, Role::Guard(2)),
+            inner("sdk", fixed(2, SimDuration::ZERO)),
+            element("slots", Kind::Client, Role::Guard(0)),
+            decorator("again", fixed(3, SimDuration::ZERO)),
+        ];
+        let mut scenario = one_job(client("c", stack), &["step"]);
+        scenario.guards = vec![
+            guard("slots", Mechanism::Semaphore(semaphore)),
+            guard("sockets", Mechanism::Semaphore(pool)),
+            guard("fits", Mechanism::Size(SizeCheck { at_most: 1 })),
+        ];
+        let explanation = explain(&scenario);
+        let class = &explanation.classes[0];
+        let layers = |word| case(class, word).layers.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>();
+        assert_eq!((layers("limiter_full"), layers("too_large")), (vec!["again"], vec!["again", "sdk"]));
+        assert_eq!(
+            [case(class, "limiter_full"), case(class, "too_large")].map(|case| case.per_call_site),
+            [Some(0); 2]
+        );
+        // A pool that waits for ever never refuses.
+        assert!(class.by_answer.iter().all(|case| case.word != "pool_timeout"));
+        assert_eq!(class.worst.per_task, Some(6));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Warnings about who waits for what a client does, and about bursts.
 
 use super::class::{ClassExplanation, by_client};
+use super::concurrency;
 use super::ladder::attempts_bound;
 use super::layer::hint_bound;
 use super::load::burst;
@@ -119,7 +120,7 @@ fn fan_out(scenario: &Scenario, index: usize, clients: &[(&Client, Vec<usize>)])
     let is_pacer = |guard: usize| matches!(scenario.guards[guard].mechanism, Mechanism::Pacer(_));
     let paced = |client: &Client| client.elements().iter().filter_map(|element| element.role.guard()).any(is_pacer);
     let (client, _) = clients.iter().find(|(client, _)| !paced(client))?;
-    if at_once <= AT_ONCE {
+    if at_once <= AT_ONCE || concurrency::at_once(scenario, class).is_some_and(|most| most < at_once) {
         return None;
     }
     let message = format!(
@@ -131,7 +132,7 @@ fn fan_out(scenario: &Scenario, index: usize, clients: &[(&Client, Vec<usize>)])
         Warning {
             code: Code::FanOutWithoutLimit,
             message,
-            hint: format!("add an element with a pacer as guard to `{path}`"),
+            hint: format!("add an element with a pacer or a semaphore as guard to `{path}`"),
             path,
         }
     } else {

@@ -1,6 +1,6 @@
 //! Warnings about how a client's elements stand to each other, whoever uses it.
 
-use super::answers::{fault_answers, rejects, shown};
+use super::answers::{fault_answers, shown};
 use super::course::product;
 use super::ladder::{Ladder, attempts_bound};
 use super::remedy::Remedy;
@@ -250,12 +250,14 @@ fn breaker_spends_runs(scenario: &Scenario, client: &Client) -> Option<Warning> 
     if !policy.retry_on.repeats(&Answer::SHORT_CIRCUITED) {
         return None;
     }
-    let guard = client.elements().iter().find_map(|element| match element.role {
-        Role::Guard(guard) if rejects(&scenario.guards[guard]) => Some(&scenario.guards[guard]),
-        Role::Guard(_) | Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => None,
+    let (guard, breaker) = client.elements().iter().find_map(|element| {
+        let Role::Guard(index) = element.role else { return None };
+        let guard = &scenario.guards[index];
+        match &guard.mechanism {
+            Mechanism::Breaker(breaker) if breaker.when_open == WhenOpen::Reject => Some((guard, breaker)),
+            Mechanism::Breaker(_) | Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => None,
+        }
     })?;
-    let Mechanism::Breaker(breaker) = &guard.mechanism else { return None };
-    assert_eq!(breaker.when_open, WhenOpen::Reject, "only such a breaker refuses");
     let interval = words::duration(Ladder::own(policy).waits.first().map_or(SimDuration::ZERO, |wait| wait.from));
     let message = format!(
         "while `{}` is open ({} at a time), a job that meets it spends one of its {runs} runs without a request; \

@@ -2,7 +2,7 @@
 
 use crate::policy::circuit_breaker::{BreakerCounts, WhenOpen};
 use crate::policy::hint::AboveCap;
-use crate::policy::pacer::Counts;
+use crate::policy::pacer::{Counts, Slept};
 use crate::policy::stack::{Place, Requeue, Resume};
 use crate::policy::{
     Backoff, CircuitBreaker, Classification, Client, Element, Guard, HintRule, Jitter, Kind, Mechanism, OutcomeSet,
@@ -172,7 +172,7 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
     let bucket = TokenBucket::new(350_000, SimDuration::from_mins(1), SimDuration::from_secs(3)).expect("positive");
     let share = Guard {
         name: "share".into(),
-        mechanism: Mechanism::Pacer(Pacer { counts: Counts::InputTokens, bucket }),
+        mechanism: Mechanism::Pacer(Pacer { counts: Counts::InputTokens, bucket, slept: Slept::Once }),
         scope: Scope::Global,
     };
     let breaker = Guard {

@@ -7,11 +7,12 @@ use super::words;
 use super::worst::unit;
 use crate::policy::circuit_breaker::{BreakerCounts, WhenOpen};
 use crate::policy::hint::AboveCap;
+use crate::policy::pacer::Slept;
 use crate::policy::retry::DeadlineCheck;
 use crate::policy::stack::{Place, Requeue, Resume};
 use crate::policy::{
     Backoff, Classification, Client, Element, Guard, Hedge, HintRule, Jitter, Kind, Mechanism, Outcome, OutcomeSet,
-    RetryPolicy, Role, Scope, StatusSet,
+    RetryPolicy, Role, Scope, StatusSet, WhenFull,
 };
 use crate::units::SimDuration;
 
@@ -325,8 +326,25 @@ fn guard_words(guard: &Guard) -> String {
         Mechanism::Pacer(pacer) => {
             let counted = pacer.counts.word().replace('_', " ");
             let (amount, per) = (words::count(pacer.bucket.amount()), words::duration(pacer.bucket.per()));
-            format!("lets {amount} {counted} pass in {per}, the rest waits; {scope}")
+            let twice = match pacer.slept {
+                Slept::Once => "",
+                Slept::Twice => " (twice as many while callers wait, whose sleep it credits twice)",
+            };
+            format!("lets {amount} {counted} pass in {per}{twice}, the rest waits; {scope}")
         }
+        Mechanism::Semaphore(semaphore) => {
+            let (what, error) = if semaphore.is_pool { ("connection", "pool timeout") } else { ("permit", "refusal") };
+            let permits = words::counted(u64::from(semaphore.permits), what);
+            let rest = match semaphore.when_full {
+                WhenFull::Reject => "refuses the rest at once".to_owned(),
+                WhenFull::Wait(None) => "the rest waits in line".to_owned(),
+                WhenFull::Wait(Some(longest)) => {
+                    format!("the rest waits in line, {} at most, then a {error}", words::duration(longest))
+                }
+            };
+            format!("{permits}, held until the result is back, {rest}; {scope}")
+        }
+        Mechanism::Size(check) => format!("refuses requests of more than {} input tokens", words::count(check.at_most)),
     }
 }
 
@@ -334,6 +352,7 @@ fn guard_words(guard: &Guard) -> String {
 mod tests {
     use super::*;
     use crate::explain::fixture::{fixed, sdk};
+    use crate::policy::{Semaphore, SizeCheck};
 
     #[test]
     fn classifications_are_said_in_the_words_of_a_file() {
@@ -341,6 +360,30 @@ mod tests {
         assert_eq!(retry_words(&Classification::ANY), ["any failure"]);
         let odd = StatusSet::EMPTY.with_range(500, 504).with(529).with(429).with(428);
         assert_eq!(status_words(&odd), ["428", "429", "500..504", "529"]);
+    }
+
+    #[test]
+    fn guards_say_what_they_bound_and_what_becomes_of_the_rest() {
+        let said = |mechanism| guard_words(&Guard { name: "g".into(), mechanism, scope: Scope::Process });
+        let semaphore = |when_full, is_pool| Mechanism::Semaphore(Semaphore { permits: 10, when_full, is_pool });
+        let five = SimDuration::from_secs(5);
+        assert_eq!(
+            said(semaphore(WhenFull::Wait(None), false)),
+            "10 permits, held until the result is back, the rest waits in line; one per process"
+        );
+        assert_eq!(
+            said(semaphore(WhenFull::Reject, false)),
+            "10 permits, held until the result is back, refuses the rest at once; one per process"
+        );
+        assert_eq!(
+            said(semaphore(WhenFull::Wait(Some(five)), true)),
+            "10 connections, held until the result is back, the rest waits in line, 5 s at most, then a pool timeout; one \
+             per process"
+        );
+        assert_eq!(
+            said(Mechanism::Size(SizeCheck { at_most: 200_000 })),
+            "refuses requests of more than 200,000 input tokens"
+        );
     }
 
     #[test]

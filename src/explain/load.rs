@@ -4,6 +4,7 @@
 
 use super::class::by_client;
 use super::client_warnings::requests_inside;
+use super::concurrency::busy_workers;
 use crate::policy::pacer::Counts;
 use crate::policy::{Client, Mechanism, Role};
 use crate::provider::{Limit, Window};
@@ -27,8 +28,11 @@ pub struct Demand {
     pub mean: f64,
     /// In its busiest span, of a minute or of the limit's time from empty to full, whichever is longer.
     pub peak: f64,
-    /// All workers busy, each answered at its mean latency; `None` for turns and where answers take no time.
+    /// All workers busy, each answered at its mean latency; `None` for turns and where answers take no time. Those who
+    /// stand in line before a semaphore ask for nothing.
     pub busy: Option<f64>,
+    /// How many workers that are: all of them, or as many as the class's semaphores let pass at once.
+    pub busy_workers: u64,
     /// What the class's pacer of the same kind lets pass at most; `None` without one.
     pub paced: Option<f64>,
     /// The most requests that each thing which the pacer lets pass can become: 1 where nothing inside it repeats.
@@ -65,7 +69,7 @@ fn demand(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
     let run = Window { from: SimTime::ZERO, to: scenario.horizon };
     let pacing = tightest_pacer(scenario, limit, class);
     let busy_time: f64 = class.steps.iter().map(|step| step.latency.mean()).sum();
-    let busy = (!class.is_live() && busy_time > 0.0).then(|| share(f64::from(class.workers()) / busy_time));
+    let busy = (!class.is_live() && busy_time > 0.0).then(|| share(busy_workers(scenario, class) as f64 / busy_time));
     Demand {
         limit: limit.name.clone(),
         class: class.name.clone(),
@@ -73,6 +77,7 @@ fn demand(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
         mean: share(rate(class, run)),
         peak: share(peak_rate(class, run, limit.bucket.capacity())),
         busy,
+        busy_workers: busy_workers(scenario, class),
         paced: pacing.map(|(rate, _)| rate / per_second),
         requests_per_pass: pacing.map_or(Some(1), |(_, requests)| requests),
     }
@@ -101,10 +106,9 @@ fn tightest_of(scenario: &Scenario, limit: &Limit, client: &Client) -> Option<(f
     let pacers = elements.filter_map(|(at, element)| match element.role {
         Role::Guard(guard) => match &scenario.guards[guard].mechanism {
             Mechanism::Pacer(pacer) if pacer.counts == limit.counts => {
-                let rate = pacer.bucket.amount() as f64 / pacer.bucket.per().as_secs_f64();
-                Some((rate, requests_inside(client, at)))
+                Some((pacer.highest_rate(), requests_inside(client, at)))
             }
-            Mechanism::Pacer(_) | Mechanism::Breaker(_) => None,
+            Mechanism::Pacer(_) | Mechanism::Breaker(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => None,
         },
         Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => None,
     });

@@ -10,6 +10,7 @@ pub mod answers;
 pub mod class;
 pub mod class_warnings;
 pub mod client_warnings;
+pub mod concurrency;
 pub mod course;
 mod how;
 pub mod ladder;

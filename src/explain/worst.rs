@@ -21,7 +21,7 @@
 //! A total time limit only bounds `n`, by the shortest waits and answers that take no time, so that with one the
 //! numbers are bounds that may not be reached. Open breakers only take requests away.
 
-use super::answers::rejects;
+use super::answers::refusal;
 use super::ladder::attempts_bound;
 use crate::policy::stack::Resume;
 use crate::policy::{Answer, Client, Element, Guard, Kind, RetryPolicy, Role};
@@ -143,11 +143,11 @@ impl Tally {
         }
     }
 
-    /// A breaker that refuses adds one more way to end, for no request.
+    /// A guard that refuses adds one more way to end, for no request.
     fn gate(&mut self, guard: &Guard) {
-        let known = self.most.iter().any(|(answer, _)| *answer == Answer::SHORT_CIRCUITED);
-        if rejects(guard) && !known {
-            self.most.push((Answer::SHORT_CIRCUITED, 0));
+        let Some(refusal) = refusal(guard) else { return };
+        if !self.most.iter().any(|(answer, _)| *answer == refusal) {
+            self.most.push((refusal, 0));
         }
     }
 

@@ -58,7 +58,8 @@ impl AnswerIndex {
             | Outcome::StreamFailed
             | Outcome::StreamBroken
             | Outcome::ShortCircuited
-            | Outcome::LimiterFull => self.dropped as usize,
+            | Outcome::LimiterFull
+            | Outcome::TooLarge => self.dropped as usize,
             Outcome::Cancelled => self.cancelled as usize,
         }
     }

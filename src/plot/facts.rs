@@ -90,17 +90,20 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The kinds of guard that stand in a class's client: whether there is a pacer, and whether a breaker.
-    pub(super) fn guards(&self, i: usize) -> (bool, bool) {
+    /// The kinds of guard that stand in a class's clients.
+    pub(super) fn guards(&self, i: usize) -> Guards {
         let class = self.class(i);
         if self.scenario.clients.get(class.client).is_none() {
-            return (false, false);
+            return Guards::default();
         }
         let elements = self.scenario.clients_of(class).flat_map(Client::elements);
         let guards = elements.filter_map(|element| self.scenario.guards.get(element.role.guard()?));
-        guards.fold((false, false), |(pacer, breaker), guard| match guard.mechanism {
-            Mechanism::Pacer(_) => (true, breaker),
-            Mechanism::Breaker(_) => (pacer, true),
+        guards.fold(Guards::default(), |kinds, guard| match guard.mechanism {
+            Mechanism::Pacer(_) => Guards { pacer: true, ..kinds },
+            Mechanism::Breaker(_) => Guards { breaker: true, ..kinds },
+            Mechanism::Semaphore(_) => Guards { line: true, ..kinds },
+            // It lets nobody wait.
+            Mechanism::Size(_) => kinds,
         })
     }
 
@@ -118,6 +121,17 @@ impl<'a> Facts<'a> {
             .filter_map(|(phase, _)| Some((phase.as_str(), self.value(&["phases", phase, "classes", name, figure])?)))
             .collect()
     }
+}
+
+/// Which kinds of guard hold a class back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Guards {
+    /// A pacer.
+    pub(super) pacer: bool,
+    /// A breaker.
+    pub(super) breaker: bool,
+    /// A semaphore or a connection pool.
+    pub(super) line: bool,
 }
 
 /// The same text with a capital at its beginning.

@@ -1,6 +1,6 @@
 //! What a walk through a stack needs of the world around it, and what it tells those who count.
 
-use super::answer::Answer;
+use super::answer::{Answer, Outcome};
 use super::backoff::Draws;
 use super::circuit_breaker::Gate;
 use super::retry::GiveUp;
@@ -22,8 +22,8 @@ pub enum Note {
     Retried(usize, SimDuration),
     /// A retry layer handed a failure outward.
     GaveUp(usize, GiveUp),
-    /// A guard refused.
-    Refused(usize),
+    /// A guard refused, for this reason.
+    Refused(usize, Outcome),
 }
 
 /// What a stack needs of the world around it.

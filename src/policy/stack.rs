@@ -10,6 +10,7 @@
 
 use super::answer::{Answer, Outcome};
 use super::circuit_breaker::Gate;
+pub use super::cursor::{Cursor, Input, Next, Waiting};
 pub use super::element::{Element, Kind, Place, Requeue, Resume, Role};
 use super::header::HintGrammar;
 use super::hedge::Hedge;
@@ -38,84 +39,6 @@ pub struct Client {
     /// Whether some layer's timeout shrinks with what is left of its total time.
     timeout_shrinks: bool,
     grammar: HintGrammar,
-}
-
-/// Where an execution stands in its client's stack.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cursor {
-    pub(super) at: u8,
-    /// Whether a guard, not a retry layer, is being waited for, and asks again.
-    pub(super) at_gate: bool,
-    /// Whether this walk is one of several at once within a run: it ends below the queue.
-    is_part: bool,
-}
-
-impl Cursor {
-    /// The beginning of one of several walks at once within a run.
-    pub const PART: Cursor = Cursor { at: 0, at_gate: false, is_part: true };
-
-    /// Whether this walk is one of several at once within a run.
-    pub const fn is_part(self) -> bool {
-        self.is_part
-    }
-
-    /// The first element that has been passed from the outside.
-    pub(super) const fn inside(self) -> usize {
-        self.at as usize + self.at_gate as usize
-    }
-
-    const fn stand(&mut self, at: usize, at_gate: bool) {
-        (self.at, self.at_gate) = (at as u8, at_gate);
-    }
-}
-
-/// What happened while nobody was looking at the stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
-    /// A step begins.
-    Begin,
-    /// The wait is over.
-    Woken,
-    /// The provider answered, or its silence ended.
-    Answered(Answer),
-    /// Several walks at once within the run have ended, and the queue hears of it.
-    Joined(Answer),
-}
-
-/// What has to happen next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// A request goes out.
-    Send,
-    /// Nothing until this instant.
-    Sleep {
-        /// When to go on.
-        until: SimTime,
-        /// What is waited for.
-        why: Waiting,
-        /// Whether the worker is kept meanwhile.
-        holds_worker: bool,
-    },
-    /// Nothing until a guard on the way changes; then it is asked again.
-    Park,
-    /// The run is over and failed; the queue wants another one.
-    Requeue {
-        /// When the job may be taken again.
-        at: SimTime,
-        /// Where it is put and where it goes on.
-        requeue: Requeue,
-    },
-    /// The step is over, with this answer; if it failed, so is the task.
-    Done(Answer),
-}
-
-/// What a sleeping execution waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
-    /// Its next attempt.
-    Retry,
-    /// A limiter or a breaker on its own side.
-    Limiter,
 }
 
 impl Client {
@@ -249,6 +172,10 @@ impl Client {
             }
             Input::Answered(answer) => self.outward(0, &answer, states, cursor, now, host),
             Input::Joined(answer) => self.outward(self.queue_edge, &answer, states, cursor, now, host),
+            Input::Refused(why) => {
+                host.note(Note::Refused(cursor.at as usize, why));
+                self.outward(cursor.at as usize + 1, &Answer::failed(why), states, cursor, now, host)
+            }
         };
         // A guard that is asked again stands inside a call which has begun before.
         let mut asked_again = matches!(input, Input::Woken) && cursor.at_gate;
@@ -258,8 +185,8 @@ impl Client {
                 Walk::GoesOn(below) => below,
             };
             outward = match self.inward(below, asked_again, states, cursor, now, host) {
-                Walk::Stops(next) => return next,
-                Walk::GoesOn(from) => self.outward(from, &Answer::SHORT_CIRCUITED, states, cursor, now, host),
+                Inward::Stops(next) => return next,
+                Inward::Refused(from, why) => self.outward(from, &Answer::failed(why), states, cursor, now, host),
             };
             asked_again = false;
         }
@@ -280,7 +207,7 @@ impl Client {
         self.outward(self.hop_edge, &Answer::TIMED_OUT, states, cursor, now, host)
     }
 
-    /// Walks inward through the elements below `top`. It goes on outward where a guard refuses.
+    /// Walks inward through the elements below `top`.
     #[inline]
     fn inward(
         &self,
@@ -290,7 +217,7 @@ impl Client {
         cursor: &mut Cursor,
         now: SimTime,
         host: &mut impl Host,
-    ) -> Walk {
+    ) -> Inward {
         for at in (0..top).rev() {
             if !(asked_again && at + 1 == top) {
                 if at + 1 == self.call_edge {
@@ -314,7 +241,7 @@ impl Client {
                     // A reservation that is already made is not asked for again: the wait ends inside the guard.
                     Gate::Reserved(until) => {
                         cursor.stand(at, false);
-                        return Walk::Stops(Next::Sleep {
+                        return Inward::Stops(Next::Sleep {
                             until: self.no_longer_than_the_client_waits(until, at, states),
                             why: Waiting::Limiter,
                             holds_worker: true,
@@ -322,19 +249,23 @@ impl Client {
                     }
                     Gate::Park => {
                         cursor.stand(at, true);
-                        return Walk::Stops(Next::Park);
+                        return Inward::Stops(Next::Park);
+                    }
+                    Gate::Line(until) => {
+                        cursor.stand(at, false);
+                        return Inward::Stops(Next::Line(until));
                     }
                     Gate::Wait(until) => {
                         cursor.stand(at, true);
-                        return Walk::Stops(Next::Sleep {
+                        return Inward::Stops(Next::Sleep {
                             until: self.no_longer_than_the_client_waits(until, at, states),
                             why: Waiting::Limiter,
                             holds_worker: true,
                         });
                     }
-                    Gate::Refuse => {
-                        host.note(Note::Refused(at));
-                        return Walk::GoesOn(at + 1);
+                    Gate::Refuse(why) => {
+                        host.note(Note::Refused(at, why));
+                        return Inward::Refused(at + 1, why);
                     }
                 },
                 Role::Hedge(_) => {}
@@ -344,7 +275,7 @@ impl Client {
         if self.call_edge == 0 {
             host.note(Note::CallBegan);
         }
-        Walk::Stops(Next::Send)
+        Inward::Stops(Next::Send)
     }
 
     /// Carries an answer outward from element `from`. It goes on inward where a layer tries again at once.
@@ -404,12 +335,20 @@ impl Client {
     }
 }
 
-/// One leg of the walk through a stack.
+/// How a walk outward ends.
 enum Walk {
     /// Nothing more can be done now.
     Stops(Next),
-    /// The walk turns round and goes on from here: inward below this element, or outward from it on.
+    /// It turns round and goes on inward below this element.
     GoesOn(usize),
+}
+
+/// How a walk inward ends.
+enum Inward {
+    /// Nothing more can be done now.
+    Stops(Next),
+    /// A guard refused: it turns round and goes on outward from this element on.
+    Refused(usize, Outcome),
 }
 
 /// When element `at` tries again, or `None` where it hands the failure on.

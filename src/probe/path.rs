@@ -120,7 +120,7 @@ impl<D: Draws, F: Fn(usize, u32, u64) -> D> Host for (&mut World<'_, F>, u64) {
             Note::GaveUp(element, why) => {
                 self.0.gave_up.push((element, why));
             }
-            Note::CallBegan | Note::CallEnded(_) | Note::RequestBegan | Note::Entered(_) | Note::Refused(_) => {}
+            Note::CallBegan | Note::CallEnded(_) | Note::RequestBegan | Note::Entered(_) | Note::Refused(..) => {}
         }
     }
 }
@@ -184,7 +184,7 @@ pub(super) fn walk_with<D: Draws>(
                 (now, input) = (ended, Input::Answered(answer));
             }
             // The guards of a probe let everybody pass.
-            Next::Park => {
+            Next::Park | Next::Line(_) => {
                 path.end = End::Hangs;
                 return path;
             }

@@ -335,9 +335,11 @@ fn load(class: &ClassExplanation, demand: &Demand) -> String {
         parts.push(format!("{} at its peak", words::times(demand.peak)));
     }
     if let (Some(busy), TaskKind::Jobs { workers, .. }) = (demand.busy, class.kind) {
-        let workers = words::counted(u64::from(workers), "busy worker");
-        let ask = if workers == "1 busy worker" { "asks" } else { "ask" };
-        parts.push(format!("{workers} {ask} for {}", words::times(busy)));
+        let ask = if demand.busy_workers == 1 { "asks" } else { "ask" };
+        let there = words::counted(demand.busy_workers, "busy worker");
+        // The others stand in line before a semaphore.
+        let of = if demand.busy_workers < u64::from(workers) { format!(" of {workers}") } else { String::new() };
+        parts.push(format!("{there}{of} {ask} for {}", words::times(busy)));
     }
     if let Some(paced) = demand.paced {
         parts.push(match demand.requests_per_pass {
@@ -367,7 +369,7 @@ fn field(text: &mut String, label: &str, words: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::adversary::{any_client, breaker};
+    use crate::explain::adversary::{any_client, guards};
     use crate::explain::explain;
     use crate::explain::fixture::{client, decorator, fixed, incident, inner, one_job, sdk};
     use crate::policy::RetryPolicy;
@@ -425,7 +427,7 @@ mod tests {
         for case in 0..300 {
             let key = crate::random::Seed(11).key().with(case);
             let mut scenario = one_job(any_client(key), if case % 2 == 0 { &["a"] } else { &["a", "b"] });
-            scenario.guards = vec![breaker()];
+            scenario.guards = guards().to_vec();
             let explanation = explain(&scenario);
             let page = text(&explanation);
             let wide = page.lines().find(|line| line.chars().count() > WIDTH && !line.trim_start().starts_with('`'));

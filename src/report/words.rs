@@ -59,20 +59,12 @@ pub fn counted(value: f64, class: &TrafficClass) -> String {
 
 /// An answer in a word or two: its status, or what came instead of one.
 pub fn answered(answer: &Answer) -> String {
-    match answer.outcome {
-        Outcome::Delivered | Outcome::Refused => answer.status.to_string(),
-        Outcome::TimedOut => "timeout".to_owned(),
-        Outcome::ConnectTimedOut
-        | Outcome::PoolTimedOut
-        | Outcome::Silent
-        | Outcome::Unreachable
-        | Outcome::Dropped
-        | Outcome::CutShort
-        | Outcome::StreamFailed
-        | Outcome::StreamBroken
-        | Outcome::ShortCircuited
-        | Outcome::LimiterFull
-        | Outcome::Cancelled => readable(answer.outcome.word()),
+    if matches!(answer.outcome, Outcome::Delivered | Outcome::Refused) {
+        answer.status.to_string()
+    } else if answer.outcome == Outcome::TimedOut {
+        "timeout".to_owned()
+    } else {
+        readable(answer.outcome.word())
     }
 }
 

@@ -7,7 +7,6 @@ use super::guards::ReadGuard;
 use super::provider::ReadProvider;
 use super::traffic::ReadClass;
 use crate::document::{Fault, Faults, Place};
-use crate::policy::circuit_breaker::WhenOpen;
 use crate::policy::{Client, Mechanism, Outcome, Role, Scope};
 use crate::provider;
 use crate::random::distribution::Shape;
@@ -48,9 +47,11 @@ pub(super) fn check(parts: &Parts<'_>, faults: &Faults) {
     }
     let instant = has_instant_refusals(parts.provider);
     for read in parts.clients.iter().flatten() {
+        check_line(&read.client, parts, faults);
         check_spinning(&read.client, &read.spinning, instant, parts, faults);
     }
     for read in parts.classes.iter().flatten().flat_map(|class| &class.others) {
+        check_line(&read.settings.client, parts, faults);
         check_spinning(&read.settings.client, &read.spinning, instant, parts, faults);
     }
 }
@@ -69,11 +70,27 @@ fn check_turns(class: &ReadClass, parts: &Parts<'_>, faults: &Faults) {
     guards.sort_unstable();
     guards.dedup();
     for index in guards {
-        let Some(ReadGuard { guard, scope }) = parts.guard(index) else { continue };
+        let Some(ReadGuard { guard, scope, .. }) = parts.guard(index) else { continue };
         if guard.scope == Scope::Worker {
             let message = format!("turns have no workers, and `{}` uses this guard", class.class.name);
             faults.add(Fault::new(*scope, message).hint(r#"write scope = "class" or "client""#));
         }
+    }
+}
+
+/// Whoever holds a permit and wants another one of the same semaphore may wait for itself.
+fn check_line(client: &Client, parts: &Parts<'_>, faults: &Faults) {
+    let mut seen = Vec::new();
+    for element in client.elements() {
+        let Role::Guard(index) = element.role else { continue };
+        let Some(read) = parts.guard(index) else { continue };
+        if matches!(read.guard.mechanism, Mechanism::Semaphore(_)) && seen.contains(&index) {
+            let (guard, client) = (&read.guard.name, &client.name);
+            let message =
+                format!("`{client}` passes `{guard}` twice, and would wait for a permit that it holds itself");
+            faults.add(Fault::new(read.name, message).hint("keep one of its elements"));
+        }
+        seen.push(index);
     }
 }
 
@@ -149,18 +166,18 @@ fn check_spinning(client: &Client, spinning: &[(usize, Place)], instant: bool, p
     }
 }
 
-/// Whether a breaker inside this layer may refuse at once what the layer repeats.
+/// Whether a guard inside this layer may refuse at once what the layer repeats.
 fn rejected_inside(client: &Client, layer: usize, parts: &Parts<'_>) -> bool {
     let policy = client.elements()[layer].role.policy();
-    let repeats = policy.is_some_and(|policy| policy.retry_on.outcomes.contains(Outcome::ShortCircuited));
+    let repeats = |refusal: Outcome| policy.is_some_and(|policy| policy.retry_on.outcomes.contains(refusal));
     let rejects = |role: &Role| match role {
-        Role::Guard(index) => parts.guard(*index).is_some_and(|read| match &read.guard.mechanism {
-            Mechanism::Breaker(breaker) => breaker.when_open == WhenOpen::Reject,
-            Mechanism::Pacer(_) => false,
+        Role::Guard(index) => parts.guard(*index).is_some_and(|read| {
+            let mechanism = &read.guard.mechanism;
+            mechanism.refuses_at_once() && mechanism.refusal().is_some_and(repeats)
         }),
         Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => false,
     };
-    repeats && client.elements()[..layer].iter().any(|element| rejects(&element.role))
+    client.elements()[..layer].iter().any(|element| rejects(&element.role))
 }
 
 #[cfg(test)]

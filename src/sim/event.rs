@@ -20,6 +20,8 @@ pub(super) enum Event {
     FlightEnds { class: u16, flight: u32 },
     /// A hedge may send one more request.
     HedgeDue { class: u16, run: u32 },
+    /// The run's patience in a guard's line is over.
+    LineEnds { class: u16, run: u32 },
     /// A breaker that paused the class's workers may have closed.
     PauseEnds { class: u16 },
 }
@@ -33,6 +35,7 @@ const LIMITER_WAIT_ENDS: u64 = 5;
 const PAUSE_ENDS: u64 = 6;
 const FLIGHT_ENDS: u64 = 7;
 const HEDGE_DUE: u64 = 8;
+const LINE_ENDS: u64 = 9;
 
 impl Event {
     /// Kind in the low byte, class in the next two, the entity in the high four.
@@ -47,6 +50,7 @@ impl Event {
             Event::PauseEnds { class } => (PAUSE_ENDS, class, 0),
             Event::FlightEnds { class, flight } => (FLIGHT_ENDS, class, flight),
             Event::HedgeDue { class, run } => (HEDGE_DUE, class, run),
+            Event::LineEnds { class, run } => (LINE_ENDS, class, run),
         };
         kind | (class as u64) << 8 | (entity as u64) << 32
     }
@@ -57,7 +61,8 @@ impl Event {
             Event::RequestEnds { class, run }
             | Event::RetryWaitEnds { class, run }
             | Event::LimiterWaitEnds { class, run }
-            | Event::HedgeDue { class, run } => Some((class, run)),
+            | Event::HedgeDue { class, run }
+            | Event::LineEnds { class, run } => Some((class, run)),
             Event::TaskArrives { .. }
             | Event::JobQueued { .. }
             | Event::JobQueuedFirst { .. }
@@ -78,6 +83,7 @@ impl Event {
             FLIGHT_ENDS => Event::FlightEnds { class, flight: entity },
             HEDGE_DUE => Event::HedgeDue { class, run: entity },
             LIMITER_WAIT_ENDS => Event::LimiterWaitEnds { class, run: entity },
+            LINE_ENDS => Event::LineEnds { class, run: entity },
             _ => Event::PauseEnds { class },
         }
     }
@@ -99,6 +105,7 @@ mod tests {
             Event::PauseEnds { class: u16::MAX },
             Event::FlightEnds { class: 5, flight: 9 },
             Event::HedgeDue { class: 0, run: 12 },
+            Event::LineEnds { class: 4, run: 9 },
         ] {
             assert_eq!(Event::unpack(event.pack()), event);
         }

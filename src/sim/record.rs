@@ -3,6 +3,7 @@
 //! the slabs have grown to that size.
 
 use super::answers::AnswerId;
+use super::bank::Asker;
 use crate::observe::AnswerKind;
 use crate::policy::retry::LayerState;
 use crate::policy::stack::Cursor;
@@ -96,6 +97,14 @@ pub(super) struct Run {
     pub(super) output_tokens: u32,
     /// Who answers the request in flight.
     pub(super) by: PackedSource,
+}
+
+impl Run {
+    /// The run as guards see it that it meets in this client.
+    pub(super) const fn asker(&self, class: u16, client: u16) -> Asker {
+        let Run { worker, input_tokens, output_tokens, .. } = *self;
+        Asker { class, client, worker, input_tokens, output_tokens }
+    }
 }
 
 /// Who answers, in two bytes: the service, then faults, then limits.

@@ -138,7 +138,7 @@ fn breakers<'a>(scenario: &'a Scenario, client: &'a Client) -> impl Iterator<Ite
     let guards = client.elements().iter().filter_map(|element| element.role.guard());
     guards.filter_map(|guard| match &scenario.guards[guard].mechanism {
         Mechanism::Breaker(breaker) => Some((guard, breaker)),
-        Mechanism::Pacer(_) => None,
+        Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => None,
     })
 }
 

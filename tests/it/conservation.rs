@@ -9,6 +9,7 @@ use retrycast::experiment::Figure;
 use retrycast::explain::explain;
 use retrycast::metrics::{Number, Tree, summarize};
 use retrycast::observe::Outcome;
+use retrycast::policy::Mechanism;
 use retrycast::policy::pacer::Counts;
 use retrycast::policy::stack::{Client, Element, Role};
 use retrycast::provider::{AnsweredBy, Limit};
@@ -327,6 +328,20 @@ fn no_stack_sends_more_than_explain_says(seen: &Seen) {
     }
 }
 
+/// No more permits are out than there are, those that are belong to tasks that have not ended, and a task that has ended
+/// has given back all of its own.
+fn permits_come_back(seen: &Seen) {
+    let unfinished: f64 = seen.scenario.traffic.iter().map(|class| seen.of_class(&class.name, "unfinished")).sum();
+    for (guard, counts) in seen.scenario.guards.iter().zip(&seen.outcome.guards) {
+        if let Mechanism::Semaphore(semaphore) = &guard.mechanism {
+            assert!(counts.most_in_use <= u64::from(semaphore.permits), "{} of {semaphore:?}", counts.most_in_use);
+            assert!(counts.in_use as f64 <= unfinished, "{} out for {unfinished} tasks", counts.in_use);
+        } else {
+            assert_eq!((counts.most_in_use, counts.in_use), (0, 0));
+        }
+    }
+}
+
 fn shares_and_times_lie_where_they_can(seen: &Seen) {
     let horizon = seen.scenario.length().as_secs_f64();
     for class in &seen.scenario.traffic {
@@ -355,6 +370,7 @@ fn check(words: &[u16], seed: u64) {
     series_add_up_to_the_totals(&run);
     limits_let_through_what_they_hold(&run, &text);
     no_stack_sends_more_than_explain_says(&run);
+    permits_come_back(&run);
     shares_and_times_lie_where_they_can(&run);
     assert_eq!(simulate(&run.scenario, Seed(seed)).digest, run.outcome.digest, "who watches changes nothing");
 }

@@ -11,11 +11,13 @@
 //! - `provider_answers`: every way in which a provider fails, and who repeats it.
 //! - `probe`: what clients do with a script of answers, from the command line.
 //! - `conservation`: what must add up, adds up, in random scenarios from `small_world`.
+//! - `concurrency`: semaphores, connection pools, size checks, and a bucket that credits its sleep twice.
 //! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
 //! - `gallery`: the pictures of `docs/gallery.md` are today's.
 //! - `golden`: every number of every shipped scenario against `tests/golden/`.
 //! - `several_at_once`: hops and hedges, which send what the application does not see.
 //! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
+//! - `guard_errors`: the same for guards.
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
 //! - `scenario_vocabulary`: every general key of a retry layer, and what is refused of them.
 //! - `step_clients`: steps with settings or clients of their own.
@@ -28,6 +30,7 @@
 
 #[cfg(feature = "cli")]
 mod cli;
+mod concurrency;
 mod conformance;
 mod conservation;
 mod determinism;
@@ -35,6 +38,7 @@ mod field_cases;
 #[cfg(feature = "cli")]
 mod gallery;
 mod golden;
+mod guard_errors;
 mod header_grammar;
 mod presets;
 #[cfg(feature = "cli")]

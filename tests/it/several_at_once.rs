@@ -1,6 +1,7 @@
 //! Requests that the application never sees: those of hops, and those of hedges.
 
 use super::stage::{Replicates, Run, facts, read};
+use retrycast::policy::{Client, Element, Kind, Role};
 use retrycast::random::{Distribution, math};
 use retrycast::scenario::{Scenario, Source, load};
 use retrycast::sim::{Fact, Fate};
@@ -267,4 +268,30 @@ fn the_steps_of_a_group_stand_together() {
                 { name = \"c\", input_tokens = 1, latency = \"1s\", group = \"g\" },\n]\n";
     let refusal = load(&Source::new("t.toml", text)).unwrap_err();
     assert!(format!("{refusal:?}").contains("`c` stands apart from the other steps of group `g`"), "{refusal:?}");
+}
+
+#[test]
+fn dropped_steps_give_back_what_they_hold_and_leave_their_line() {
+    // By hand: two permits. At 1 s `a` and `b` take them and `c` stands in line; at 1.5 s `b` is refused, and the other
+    // two are dropped: `a` gives its permit back and `c` leaves the line. The next run finds both permits free: `a`,
+    // then `b`, are out from 2.5 s on.
+    let limit = SMALL_LIMIT.replace("amount = 100", "amount = 1000");
+    let guards = format!("{limit}\n[guards.two]\nsemaphore = {{ permits = 2 }}\nscope = \"global\"\n");
+    let mut scenario = jobs(r#""0s""#, r#"when_one_fails = "cancel""#, "", &guards);
+    scenario.traffic[0].steps[2].input_tokens = Distribution::constant(999.0);
+    let text = "two";
+    assert_eq!(scenario.guards[0].name, text);
+    let stack = scenario.clients[0].elements().to_vec();
+    let mut elements = vec![Element {
+        name: "two".to_owned(),
+        kind: Kind::Client,
+        role: Role::Guard(0),
+        preset: None,
+        unspoken: Vec::new(),
+    }];
+    elements.extend(stack);
+    scenario.clients[0] = Client::new("stack".to_owned(), false, elements).unwrap();
+    let sent: Vec<(u8, f64)> = requests(&scenario).iter().map(|request| (request.0, request.1)).collect();
+    let expected = [(0, 0.0), (1, 1.0), (2, 1.0), (0, 1.5), (1, 2.5), (2, 2.5), (0, 3.0), (1, 4.0), (2, 4.0)];
+    assert_eq!(sent, expected);
 }

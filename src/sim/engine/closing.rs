@@ -35,7 +35,7 @@ impl<O: Observer> Engine<'_, O> {
             answers: self.answers.into_index(),
             classes,
             limits: self.limits,
-            guards: self.bank.finish(),
+            guards: self.bank.finish(horizon),
             timeline,
         }
     }

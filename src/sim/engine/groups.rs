@@ -128,7 +128,7 @@ impl<O: Observer> Engine<'_, O> {
                 self.land(class, member);
                 (Standing::InFlight, doing == Doing::InFlight)
             }
-            Doing::WaitingLimiter if self.bank.leave_line(class, member) => (Standing::InLine, false),
+            Doing::WaitingLimiter if self.leaves_line(class, member) => (Standing::InLine, false),
             // A member has no members, keeps its worker, and is dropped once.
             Doing::WaitingLimiter | Doing::WaitingRetry | Doing::WaitingWorker | Doing::Joining | Doing::Dropped => {
                 (Standing::Asleep, true)
@@ -140,6 +140,12 @@ impl<O: Observer> Engine<'_, O> {
         if is_pending {
             host.run.doing = Doing::Dropped;
         }
+    }
+
+    /// Takes the run out of a guard's line; says whether it stood in one.
+    fn leaves_line(&mut self, class: u16, run: u32) -> bool {
+        let place = self.guard_before(class, run);
+        place.is_some_and(|(guard, asker)| self.bank.leave_line(guard, asker, run))
     }
 
     /// Whether the run was dropped before this event of it came; then its record is free now.

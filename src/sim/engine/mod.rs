@@ -196,6 +196,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             Event::LimiterWaitEnds { class, run } => self.wait_ends(class, run, WorkerActivity::WaitingLimiter),
             Event::FlightEnds { class, flight } => self.flight_ends(class, flight),
             Event::HedgeDue { class, run } => self.hedge_due(class, run),
+            Event::LineEnds { class, run } => self.line_ends(class, run),
             Event::PauseEnds { class } => self.pause_ends(class),
         }
     }

@@ -8,7 +8,6 @@ use crate::policy::answer::{Answer, Outcome};
 use crate::policy::stack::Input;
 use crate::provider::{AnsweredBy, Request, Verdict};
 use crate::random::stream::mix;
-use crate::sim::bank::Asker;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::observer::{Fact, Observer};
@@ -140,13 +139,7 @@ impl<O: Observer> Engine<'_, O> {
             output_tokens: record.output_tokens,
         });
         let stack = self.classes[class as usize].stack(record.step);
-        let asker = Asker {
-            class,
-            client: stack.shares_with,
-            worker: record.worker,
-            input_tokens: record.input_tokens,
-            output_tokens: record.output_tokens,
-        };
+        let asker = record.asker(class, stack.shares_with);
         if answer.outcome != Outcome::Cancelled {
             for guard in &stack.fed_by_responses {
                 self.bank.record(*guard, asker, &answer, now);

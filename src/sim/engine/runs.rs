@@ -8,6 +8,7 @@ use crate::policy::retry::LayerState;
 use crate::policy::stack::{Input, Next, Place, Requeue, Resume, Waiting};
 use crate::random::stream::mix;
 use crate::random::{Distribution, Stream};
+use crate::sim::bank::Asker;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::observer::{Fact, Fate, Observer};
@@ -114,6 +115,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                 Next::Send => return self.send(class, run),
                 Next::Sleep { until, why, holds_worker } => return self.sleep(class, run, until, why, holds_worker),
                 Next::Park => return self.states[class as usize].runs.get_mut(run).doing = Doing::WaitingLimiter,
+                Next::Line(until) => return self.stand_in_line(class, run, until),
                 Next::Requeue { at, requeue } => return self.requeue(class, run, at, requeue),
                 Next::Done(answer) => {
                     if let Some(parent) = self.parent_of(class, run) {
@@ -182,6 +184,34 @@ impl<'a, O: Observer> Engine<'a, O> {
             let worker = std::mem::replace(&mut record.worker, NO_WORKER);
             self.release(class, worker);
         }
+    }
+
+    /// The run waits until a guard calls it up, or until it gives up.
+    pub(super) fn stand_in_line(&mut self, class: u16, run: u32, until: SimTime) {
+        self.states[class as usize].runs.get_mut(run).doing = Doing::WaitingLimiter;
+        if until < SimTime::NEVER {
+            // Behind the releases of its instant: a permit that comes back then is in time.
+            self.events.push(until, Rank::Attempt, Event::LineEnds { class, run }.pack());
+        }
+    }
+
+    /// The run's patience is over, if it stands in line still: it may have been called up, or be another run by now.
+    pub(super) fn line_ends(&mut self, class: u16, run: u32) {
+        let now = self.now();
+        let Some((guard, asker)) = self.guard_before(class, run) else { return };
+        let Some(why) = self.bank.give_up(guard, asker, run, now) else { return };
+        if asker.worker != NO_WORKER {
+            self.worked(class, asker.worker, WorkerActivity::WaitingLimiter);
+        }
+        self.advance(class, run, Input::Refused(why));
+    }
+
+    /// The guard at which the run stands, if it is one, and the run as the guard sees it.
+    pub(super) fn guard_before(&self, class: u16, run: u32) -> Option<(usize, Asker)> {
+        let record = self.states[class as usize].runs.get(run);
+        let stack = self.classes[class as usize].stack(record.step);
+        let guard = stack.client.elements().get(record.cursor.element())?.role.guard()?;
+        Some((guard, record.asker(class, stack.shares_with)))
     }
 
     /// The run failed and the queue wants another one.

@@ -3,7 +3,7 @@
 use crate::observe::Clock;
 use crate::observe::ledger::ClassLedger;
 use crate::observe::timeline::ClassSeries;
-use crate::policy::answer::Answer;
+use crate::policy::answer::{Answer, Outcome};
 use crate::policy::circuit_breaker::Gate;
 use crate::policy::retry_budget::{Passage, RetryBudget};
 use crate::policy::stack::{Host, Note};
@@ -38,13 +38,7 @@ pub(super) struct Walker<'w, 'a> {
 
 impl Walker<'_, '_> {
     fn asker(&self) -> Asker {
-        Asker {
-            class: self.class,
-            client: self.stack.shares_with,
-            worker: self.run.worker,
-            input_tokens: self.run.input_tokens,
-            output_tokens: self.run.output_tokens,
-        }
+        self.run.asker(self.class, self.stack.shares_with)
     }
 }
 
@@ -65,7 +59,7 @@ impl Host for Walker<'_, '_> {
 
     fn pass(&mut self, guard: usize, now: SimTime) -> Gate {
         let asker = self.asker();
-        let gate = self.bank.pass(guard, asker, now);
+        let gate = self.bank.pass(guard, asker, self.slot, now);
         if gate == Gate::Park {
             self.bank.park(guard, asker, self.slot, now);
         }
@@ -73,7 +67,7 @@ impl Host for Walker<'_, '_> {
     }
 
     fn passed_back(&mut self, guard: usize, answer: &Answer, now: SimTime) {
-        self.bank.passed_back(guard, self.asker(), answer, now);
+        self.bank.passed_back(guard, self.asker(), self.slot, answer, now);
     }
 
     fn pay(
@@ -131,9 +125,11 @@ impl Host for Walker<'_, '_> {
                 counts.waited_nanos += wait.as_nanos();
             }
             Note::GaveUp(element, why) => self.ledger.gave_up(cell, row(element), why),
-            Note::Refused(element) => {
+            Note::Refused(element, why) => {
                 self.ledger.layer(cell, row(element)).refused += 1;
-                self.ledger.cells[self.clock.cell() as usize].short_circuited += 1;
+                if why == Outcome::ShortCircuited {
+                    self.ledger.cells[self.clock.cell() as usize].short_circuited += 1;
+                }
             }
         }
     }
