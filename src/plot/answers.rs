@@ -128,7 +128,7 @@ impl Answers {
             }
         }
         if let Some(need) = &self.need {
-            let line = ground.under(need);
+            let line = ground.under(&within(need, ground.top));
             sheet.ridge(&line, view.theme.page, 4.5);
             sheet.ridge(&line, view.theme.ink, 2.0);
         }
@@ -236,6 +236,12 @@ fn need(view: &View<'_>, class: usize, size: f64) -> Option<Bins> {
         bins = Bins::rates(&series.arrivals, view.bin(), view.axis.group(view.bin(), 24.0), view.end(), size * steps);
     }
     (bins.most(view.axis) > 0.0).then_some(bins)
+}
+
+/// The need where it fits on the scale: a line along the upper edge would say that it ends there.
+fn within(need: &Bins, top: f64) -> Bins {
+    let fits = |value: &f64| if *value <= top { *value } else { f64::NAN };
+    Bins { values: need.values.iter().map(fits).collect(), ..need.clone() }
 }
 
 /// Keeps labels off a line.

@@ -51,7 +51,7 @@ fn an_sdk_repeats_a_status_and_a_word_of_the_server_overrules_it() {
 }
 
 /// 100,000 streamed calls, of which one in ten fails before the first token and one in twenty after it.
-fn streams(layers: &str) -> Run {
+pub(super) fn streams(layers: &str) -> Run {
     let text = format!(
         r#"
         horizon = "2h"

@@ -20,7 +20,7 @@ fn call(text: &str) -> (Vec<f64>, Option<f64>) {
 
 /// A bucket of one request in 171 s, which somebody empties just before the call; its refusals say when it will have
 /// one, in whole seconds.
-fn bucket(layers: &str) -> (Vec<f64>, Option<f64>) {
+pub(super) fn bucket(layers: &str) -> (Vec<f64>, Option<f64>) {
     call(&format!(
         r#"
         horizon = "10m"
@@ -76,7 +76,7 @@ fn a_server_that_asks_for_171_s_meets_three_generations_of_sdks() {
 }
 
 /// The SDKs and the HTTP client in which headers were measured, as a scenario has them.
-const CLIENTS: [&str; 4] = [
+pub(super) const CLIENTS: [&str; 4] = [
     r#"preset = "urllib3-2.8", total = 3, backoff_factor = "1s""#,
     r#"preset = "anthropic-python-2.14""#,
     r#"preset = "openai-python-3.57""#,
@@ -84,7 +84,7 @@ const CLIENTS: [&str; 4] = [
 ];
 
 /// The headers of a 429, and the wait of each client: `L` its own ladder, `X` an error, `N` no retry.
-const MEASURED: [(&str, [&str; 4]); 14] = [
+pub(super) const MEASURED: [(&str, [&str; 4]); 14] = [
     ("retry-after=0", ["L", "L", "L", "L"]),
     ("retry-after=-5", ["X", "L", "L", "L"]),
     ("retry-after=0.503", ["X", "0.503", "0.503", "0.503"]),
@@ -102,7 +102,7 @@ const MEASURED: [(&str, [&str; 4]); 14] = [
 ];
 
 /// One turn at an instant after the beginning of 2026, whose provider answers by a script.
-fn scripted(client: &str, script: &str, at: &str) -> String {
+pub(super) fn scripted(client: &str, script: &str, at: &str) -> String {
     let script = script.replace('"', "\\\"");
     format!(
         "horizon = \"366d\"\n[provider.faults.script]\nrespond = {{ script = \"{script}\" }}\n\

@@ -4,7 +4,7 @@ use super::super::stage::{Run, read};
 use super::{always, instants, sdk};
 
 /// Turns against 30 s of overload.
-fn brownout(layers: &str, arrivals: &str) -> Run {
+pub(super) fn brownout(layers: &str, arrivals: &str) -> Run {
     let text = format!(
         r#"
         horizon = "10m"
@@ -62,7 +62,7 @@ fn a_retry_that_is_due_when_the_overload_ends_succeeds() {
 }
 
 /// A turn against a server that refuses everything at once, under one layer.
-fn refused_for_ever(layer: &str) -> String {
+pub(super) fn refused_for_ever(layer: &str) -> String {
     format!(
         "horizon = \"2h\"\n{}\n[clients.one]\nlayers = [{{ name = \"layer\", {layer} }}]\n\
          [traffic.turn]\nkind = \"turns\"\nclient = \"one\"\narrivals = {{ at = [\"0s\"] }}\n\

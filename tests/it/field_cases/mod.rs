@@ -6,12 +6,14 @@
 //! - `hints`: what the server asks for, and what each generation of clients makes of it.
 //! - `timeouts`: how long a timeout times its tries is.
 //! - `ladders`: how long waits really are, and which overload they outlast.
+//! - `table`: what is right and what comes out, side by side, for `docs/validation.md`.
 //! - `workers`: who waits for workers that sleep, and who is left with nothing.
 
 mod errors;
 mod hints;
 mod ladders;
 mod layers;
+mod table;
 mod timeouts;
 mod workers;
 
