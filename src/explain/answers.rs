@@ -143,7 +143,7 @@ pub fn refusals(guards: &[Guard], client: &Client) -> Vec<Answer> {
 pub fn refusing(guards: &[Guard], client: &Client, answer: &Answer) -> Option<usize> {
     client.elements().iter().position(|element| match element.role {
         Role::Guard(guard) => refusal(&guards[guard]).as_ref() == Some(answer),
-        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => false,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) | Role::Fallback(_) => false,
     })
 }
 

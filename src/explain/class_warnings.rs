@@ -47,7 +47,7 @@ pub fn warnings(scenario: &Scenario, classes: &[ClassExplanation]) -> Vec<Warnin
 /// The layers that can repeat something, outermost first.
 fn repeating(client: &Client) -> impl Iterator<Item = (&Element, &RetryPolicy)> {
     let policies = client.elements().iter().rev().filter_map(|element| Some((element, element.role.policy()?)));
-    policies.filter(|(_, policy)| attempts_bound(policy) != Some(1))
+    policies.filter(|(element, policy)| attempts_bound(policy) != Some(1) && !element.role.is_fallback())
 }
 
 fn unbounded_hints(scenario: &Scenario, class: &ClassExplanation, client: &Client) -> Vec<Warning> {

@@ -46,7 +46,9 @@ pub fn warnings(scenario: &Scenario) -> Vec<Warning> {
 fn of_client(scenario: &Scenario, index: usize, client: &Client) -> Vec<Warning> {
     let mut all = Vec::new();
     for (at, element) in client.elements().iter().enumerate() {
-        let Some(policy) = element.role.policy().filter(|policy| attempts_bound(policy) != Some(1)) else { continue };
+        // A fallback tries again at once, and what others have given up on: with another model, that is its purpose.
+        let policy = element.role.policy().filter(|_| !element.role.is_fallback());
+        let Some(policy) = policy.filter(|policy| attempts_bound(policy) != Some(1)) else { continue };
         all.extend(waits(scenario, index, client, element, policy));
         all.extend(nested(scenario, client, at, policy));
         all.extend(unspoken(client, element, policy));
@@ -117,7 +119,7 @@ fn pacer_outside(scenario: &Scenario, client: &Client) -> Option<Warning> {
         Role::Guard(guard) if matches!(scenario.guards[guard].mechanism, Mechanism::Pacer(_)) => {
             (requests_inside(client, at) != Some(1)).then(|| (at, &scenario.guards[guard]))
         }
-        Role::Guard(_) | Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => None,
+        Role::Guard(_) | Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) | Role::Fallback(_) => None,
     })?;
     let repeats = |element: &&Element| element.role.policy().is_some_and(|policy| attempts_bound(policy) != Some(1));
     let inside: Vec<String> =
@@ -146,6 +148,7 @@ pub(super) fn requests_inside(client: &Client, at: usize) -> Option<u64> {
 fn requests_of(role: &Role) -> Option<u64> {
     match role {
         Role::Retry(policy) | Role::Queue(policy, _) => attempts_bound(policy),
+        Role::Fallback(fallback) => attempts_bound(fallback.policy()),
         Role::Hedge(hedge) => Some(u64::from(hedge.max)),
         Role::Guard(_) => Some(1),
     }

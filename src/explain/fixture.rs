@@ -8,7 +8,7 @@ use crate::policy::{
     Backoff, CircuitBreaker, Classification, Client, Element, Guard, HintRule, Jitter, Kind, Mechanism, OutcomeSet,
     Pacer, RetryPolicy, Role, Scope, StatusSet, TokenBucket,
 };
-use crate::provider::{Fault, HintForm, Limit, Profile, Provider, Respond, Window};
+use crate::provider::{Fault, HintForm, Limit, ModelSet, Profile, Provider, Respond, Window};
 use crate::random::Distribution;
 use crate::scenario::Scenario;
 use crate::traffic::{ArrivalProcess, RatePiece, Step, TaskKind, TrafficClass, WhenOneFails};
@@ -159,6 +159,7 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
             should_retry: None,
             code: None,
         },
+        models: ModelSet::ALL,
     };
     let limit = Limit {
         name: "itpm".into(),
@@ -168,6 +169,7 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
         refusal_latency: Distribution::constant(0.25),
         hint: Some(HintForm { minimum: SimDuration::from_secs(6), round_up_to: SimDuration::from_secs(1) }),
         code: None,
+        models: ModelSet::ALL,
     };
     let bucket = TokenBucket::new(350_000, SimDuration::from_mins(1), SimDuration::from_secs(3)).expect("positive");
     let share = Guard {
@@ -248,7 +250,7 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
         sla: Some(SimDuration::from_secs(30)),
     };
     let mut scenario = scenario(
-        Provider { limits: vec![limit], faults: vec![overload] },
+        Provider { limits: vec![limit], faults: vec![overload], ..Provider::default() },
         vec![share, breaker],
         vec![client("batch", batch), client("live", live)],
         vec![report, turns],

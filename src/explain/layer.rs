@@ -11,8 +11,8 @@ use crate::policy::pacer::Slept;
 use crate::policy::retry::DeadlineCheck;
 use crate::policy::stack::{Place, Requeue, Resume};
 use crate::policy::{
-    Backoff, Classification, Client, Element, Guard, Hedge, HintRule, Jitter, Kind, Mechanism, Outcome, OutcomeSet,
-    RetryPolicy, Role, Scope, StatusSet, WhenFull,
+    Backoff, Classification, Client, Element, Fallback, Guard, Hedge, HintRule, Jitter, Kind, Mechanism, Outcome,
+    OutcomeSet, RetryPolicy, Role, Scope, StatusSet, WhenFull,
 };
 use crate::units::SimDuration;
 
@@ -86,6 +86,7 @@ impl LayerExplanation {
             Role::Retry(policy) => Part::Retry(repetition(policy, unit(client, at), None, kinds)),
             Role::Queue(policy, requeue) => Part::Retry(repetition(policy, unit(client, at), Some(*requeue), kinds)),
             Role::Hedge(hedge) => Part::Retry(hedging(hedge, kinds)),
+            Role::Fallback(fallback) => Part::Retry(falling_back(fallback, kinds)),
             Role::Guard(guard) => {
                 Part::Guard { guard: guards[*guard].name.clone(), words: guard_words(&guards[*guard]) }
             }
@@ -144,6 +145,16 @@ fn repetition(policy: &RetryPolicy, unit: &'static str, requeue: Option<Requeue>
             }
         }),
         requeue,
+    }
+}
+
+/// A fallback, as a layer that repeats with the next model.
+fn falling_back(fallback: &Fallback, kinds: &[AnswerKind]) -> Repetition {
+    let targets: Vec<String> = fallback.to.iter().map(|model| format!("`{model}`")).collect();
+    Repetition {
+        wait_words: format!("then {} at once", targets.join(", then ")),
+        hint_words: "asks its first model again when it is called again".into(),
+        ..repetition(fallback.policy(), "model", None, kinds)
     }
 }
 

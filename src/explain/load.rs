@@ -9,7 +9,7 @@ use crate::policy::pacer::Counts;
 use crate::policy::{Client, Mechanism, Role};
 use crate::provider::{Limit, Window};
 use crate::scenario::Scenario;
-use crate::traffic::{ArrivalProcess, TrafficClass};
+use crate::traffic::{ArrivalProcess, Step, TrafficClass};
 use crate::units::{SimDuration, SimTime};
 
 /// The most spans that the peak is looked for in.
@@ -58,12 +58,20 @@ impl Demand {
 /// The demand of every class on every limit.
 pub fn demands(scenario: &Scenario) -> Vec<Demand> {
     let limits = scenario.provider.limits.iter();
-    limits.flat_map(|limit| scenario.traffic.iter().map(move |class| demand(scenario, limit, class))).collect()
+    let all = limits.flat_map(|limit| scenario.traffic.iter().map(move |class| (limit, class)));
+    let asks = |limit: &Limit, class: &TrafficClass| class.steps.iter().any(|step| counts(scenario, limit, step));
+    all.filter(|(limit, class)| asks(limit, class)).map(|(limit, class)| demand(scenario, limit, class)).collect()
+}
+
+/// Whether a limit counts the requests of a step, as long as it asks for its own model.
+pub fn counts(scenario: &Scenario, limit: &Limit, step: &Step) -> bool {
+    limit.models.contains(scenario.provider.model(step.model.as_deref()))
 }
 
 fn demand(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
     let per_second = limit.bucket.amount() as f64 / limit.bucket.per().as_secs_f64();
-    let task: f64 = class.steps.iter().map(|step| cost(limit.counts, step)).sum();
+    let counted = class.steps.iter().filter(|step| counts(scenario, limit, step));
+    let task: f64 = counted.map(|step| cost(limit.counts, step)).sum();
     let share = |rate: f64| rate * task / per_second;
     let begin = scenario.fault_windows().first().map(|(_, window)| window.from).filter(|from| *from > SimTime::ZERO);
     let run = Window { from: SimTime::ZERO, to: scenario.horizon };
@@ -84,7 +92,7 @@ fn demand(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
 }
 
 /// The mean cost of one request of a step.
-pub fn cost(counts: Counts, step: &crate::traffic::Step) -> f64 {
+pub fn cost(counts: Counts, step: &Step) -> f64 {
     match counts {
         Counts::Requests => 1.0,
         Counts::InputTokens => step.input_tokens.mean(),
@@ -110,7 +118,7 @@ fn tightest_of(scenario: &Scenario, limit: &Limit, client: &Client) -> Option<(f
             }
             Mechanism::Pacer(_) | Mechanism::Breaker(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => None,
         },
-        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => None,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) | Role::Fallback(_) => None,
     });
     pacers.min_by(|(a, _), (b, _)| a.total_cmp(b))
 }

@@ -1,6 +1,6 @@
 //! Warnings about what the classes together ask of a limit.
 
-use super::load::{Demand, cost};
+use super::load::{Demand, cost, counts};
 use super::remedy::Remedy;
 use super::warning::{Code, Warning};
 use super::words::{self, percent};
@@ -82,7 +82,7 @@ fn pacer<'a>(scenario: &'a Scenario, class: &TrafficClass, demand: &Demand) -> O
         Role::Guard(guard) => {
             Some((&scenario.guards[guard], pacer_of(&scenario.guards[guard], counts)?.highest_rate()))
         }
-        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => None,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) | Role::Fallback(_) => None,
     });
     pacers.min_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(guard, _)| guard)
 }
@@ -127,7 +127,8 @@ fn too_large(scenario: &Scenario, class: &TrafficClass) -> Vec<Warning> {
     let mut all = Vec::new();
     for limit in &scenario.provider.limits {
         let room = limit.bucket.capacity_tokens();
-        let large = class.steps.iter().filter(|step| cost(limit.counts, step) > room);
+        let counted = class.steps.iter().filter(|step| counts(scenario, limit, step));
+        let large = counted.filter(|step| cost(limit.counts, step) > room);
         all.extend(large.map(|step| {
             let message = format!(
                 "step `{}` of {} asks for {} {} on average and `{}` never holds more than {}",
@@ -161,6 +162,24 @@ fn too_large(scenario: &Scenario, class: &TrafficClass) -> Vec<Warning> {
             Warning { code: Code::RequestExceedsLimit, message, hint, path }
         }));
     }
+    let windows = class.steps.iter().filter_map(|step| {
+        let model = scenario.provider.models.get(scenario.provider.model(step.model.as_deref()) as usize)?;
+        let (tokens, window) = (step.input_tokens.mean(), model.context_window?);
+        (tokens > f64::from(window)).then(|| {
+            let message = format!(
+                "step `{}` of {} asks `{}` with {} input tokens on average, and its context window is {}",
+                step.name,
+                class.name,
+                model.name,
+                words::count(tokens as u64),
+                words::count(u64::from(window))
+            );
+            let path = format!("traffic.{}.steps.{}.input_tokens", class.name, step.name);
+            let hint = format!("make `{path}` smaller, or ask for a model with a larger window");
+            Warning { code: Code::RequestExceedsLimit, message, hint, path }
+        })
+    });
+    all.extend(windows);
     all
 }
 

@@ -4,6 +4,7 @@ use super::answers::{of_fault, word};
 use super::course::of_answer;
 use super::ladder::{Ladder, Span, attempts_bound};
 use crate::policy::{Answer, Client, Hint, HintRule, RetryPolicy};
+use crate::provider::ModelSet;
 use crate::scenario::Scenario;
 use crate::units::SimDuration;
 
@@ -66,14 +67,16 @@ pub struct Outlasting {
 
 /// The waits of a client against all windows and limits that the class can meet.
 pub fn outlasts(scenario: &Scenario, class: usize, client: &Client) -> Vec<Outlasting> {
-    let faults = scenario.provider.faults.iter().filter_map(|fault| {
+    let asked = scenario.models_of(&scenario.traffic[class]);
+    let meets = |models: ModelSet| asked.iter().any(|model| models.contains(*model));
+    let faults = scenario.provider.faults.iter().filter(|fault| meets(fault.models)).filter_map(|fault| {
         let strikes = fault.probability.get(class).is_none_or(|probability| probability.peak() > 0.0);
         let window = fault.window.filter(|_| strikes)?;
         let answers = of_fault(&fault.respond, client.grammar()).into_iter();
         Some(answers.map(move |answer| outlasting(client, &fault.name, window.length(), answer, false)))
     });
     let faults = faults.flatten();
-    let limits = scenario.provider.limits.iter().map(|limit| {
+    let limits = scenario.provider.limits.iter().filter(|limit| meets(limit.models)).map(|limit| {
         let least = limit.hint.map(|form| form.hint(SimDuration::from_nanos(1)));
         let answer = Answer::refused(limit.status).with_hint(least);
         outlasting(client, &limit.name, limit.bucket.capacity(), answer, true)
@@ -86,6 +89,7 @@ fn outlasting(client: &Client, name: &str, length: SimDuration, answer: Answer, 
     let repeating: Vec<(&str, &RetryPolicy)> = client
         .elements()
         .iter()
+        .filter(|element| !element.role.is_fallback())
         .filter_map(|element| Some((element.name.as_str(), element.role.policy()?)))
         .filter(|(_, policy)| policy.retry_on.repeats(&answer) && attempts_bound(policy) != Some(1))
         .collect();

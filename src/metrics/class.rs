@@ -1,6 +1,7 @@
 //! The numbers of one traffic class in one span of time.
 
 use super::tree::{Number, Tree};
+use crate::observe::by_model;
 use crate::observe::ledger::{ClassTotal, Counts, LayerCounts};
 use crate::observe::{AnswerIndex, LayerRows, WorkerActivity};
 use crate::provider::Window;
@@ -56,6 +57,9 @@ pub(super) fn class_metrics(
     let rows = LayerRows::of(scenario, class);
     table.push(("factors", factors(&rows, class, total)));
     table.push(("layers", layers(&rows, &total.layers)));
+    if !total.models.is_empty() {
+        table.push(("models", models(scenario, total, answers)));
+    }
     named(table)
 }
 
@@ -125,6 +129,24 @@ fn layers(rows: &LayerRows<'_>, layers: &[LayerCounts]) -> Tree<Number> {
             ("waited_s", real(counts.waited_nanos as f64 / 1e9)),
         ];
         ((*name).to_owned(), named(table))
+    });
+    Tree::Table(tables.collect())
+}
+
+/// What the requests to each model met.
+fn models(scenario: &Scenario, total: &ClassTotal, answers: &AnswerIndex) -> Tree<Number> {
+    let sources = by_model::sources(&scenario.provider);
+    let tables = total.models.iter().map(|model| {
+        let all = |names: &[String], counts: &[u64]| {
+            Tree::Table(names.iter().zip(counts).map(|(name, n)| (name.clone(), count(*n))).collect())
+        };
+        let table = vec![
+            ("requests", count(model.requests)),
+            ("responses", all(answers.names(), &model.answers)),
+            ("answered_by", all(&sources, &model.by)),
+        ];
+        let name = scenario.provider.models.get(model.model as usize).map_or("none", |model| model.name.as_str());
+        (name.to_owned(), named(table))
     });
     Tree::Table(tables.collect())
 }

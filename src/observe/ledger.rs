@@ -4,6 +4,7 @@
 //! A task and what becomes of it belong to the cell in which it arrived; a call, its requests and their answers to the
 //! cell in which the call began; a worker's time to the cell in which it passes.
 
+use super::by_model::{ModelLedger, ModelTotal};
 use super::timeline::WorkerActivity;
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::retry::GiveUp;
@@ -133,6 +134,8 @@ pub struct ClassLedger {
     pub layers: Vec<LayerCounts>,
     /// Latencies of delivered tasks, by cell of arrival.
     pub latencies: Vec<LatencyStore>,
+    /// Requests by model, where models are told apart.
+    pub models: Option<ModelLedger>,
     rows: usize,
     answer_kinds: usize,
 }
@@ -145,6 +148,7 @@ impl ClassLedger {
             answers: vec![0; cells * answer_kinds],
             layers: vec![LayerCounts::default(); cells * rows],
             latencies: (0..cells).map(|_| LatencyStore::new()).collect(),
+            models: None,
             rows,
             answer_kinds,
         }
@@ -186,6 +190,7 @@ impl ClassLedger {
             answers: vec![0; self.answer_kinds],
             layers: vec![LayerCounts::default(); self.rows],
             latency: LatencyStore::new(),
+            models: self.models.as_ref().map_or_else(Vec::new, |models| models.total(cells.clone())),
         };
         for cell in cells {
             total.counts.add(&self.cells[cell]);
@@ -210,6 +215,8 @@ pub struct ClassTotal {
     pub layers: Vec<LayerCounts>,
     /// Latencies of delivered tasks.
     pub latency: LatencyStore,
+    /// By model; empty where models are not told apart.
+    pub models: Vec<ModelTotal>,
 }
 
 impl Counts {

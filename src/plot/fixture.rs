@@ -7,7 +7,7 @@ use crate::observe::series::LevelCurve;
 use crate::observe::timeline::{AnswerKind, ClassSeries, WorkerActivity};
 use crate::policy::pacer::Counts;
 use crate::policy::token_bucket::TokenBucket;
-use crate::provider::{Fault, Limit, Profile, Provider, Respond, Window};
+use crate::provider::{Fault, Limit, ModelSet, Profile, Provider, Respond, Window};
 use crate::random::{Distribution, Seed, Stream};
 use crate::scenario::Scenario;
 use crate::stats::Statistic;
@@ -61,6 +61,7 @@ pub(super) fn limit(name: &str) -> Limit {
         refusal_latency: Distribution::constant(0.25),
         hint: None,
         code: None,
+        models: ModelSet::ALL,
     }
 }
 
@@ -76,6 +77,7 @@ pub(super) fn overload(name: &str, from: f64, to: f64) -> Fault {
             should_retry: None,
             code: None,
         },
+        models: ModelSet::ALL,
     }
 }
 

@@ -1,6 +1,7 @@
 //! What stands in a client one by one: a retry layer, a job queue around it, or a guard, each at its place between the
 //! request and the job.
 
+use super::fallback::Fallback;
 use super::hedge::Hedge;
 use super::retry::RetryPolicy;
 
@@ -68,13 +69,16 @@ pub enum Role {
     Guard(usize),
     /// It sends a request again while the first one is still out.
     Hedge(Hedge),
+    /// It asks other models after a failure.
+    Fallback(Fallback),
 }
 
 impl Role {
-    /// The retry policy, where the element has one.
+    /// The retry policy, where the element has one; a fallback is a layer that repeats, with another model.
     pub const fn policy(&self) -> Option<&RetryPolicy> {
         match self {
             Role::Retry(policy) | Role::Queue(policy, _) => Some(policy),
+            Role::Fallback(fallback) => Some(fallback.policy()),
             Role::Guard(_) | Role::Hedge(_) => None,
         }
     }
@@ -83,8 +87,21 @@ impl Role {
     pub const fn guard(&self) -> Option<usize> {
         match self {
             Role::Guard(guard) => Some(*guard),
-            Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => None,
+            Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) | Role::Fallback(_) => None,
         }
+    }
+
+    /// The fallback, where the element is one.
+    pub const fn fallback(&self) -> Option<&Fallback> {
+        match self {
+            Role::Fallback(fallback) => Some(fallback),
+            Role::Retry(_) | Role::Queue(..) | Role::Guard(_) | Role::Hedge(_) => None,
+        }
+    }
+
+    /// Whether it repeats with other models.
+    pub const fn is_fallback(&self) -> bool {
+        self.fallback().is_some()
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::answer::Answer;
 use super::element::Role;
+use super::fallback::Fallback;
 use super::retry::LayerState;
 use super::retry_budget::Passage;
 use super::stack::{Client, Cursor, Host};
@@ -49,7 +50,7 @@ impl Client {
         for (at, state) in states.iter().enumerate().take(to).skip(from) {
             match &self.elements[at].role {
                 Role::Guard(guard) => host.passed_back(*guard, &Answer::SHORT_CIRCUITED, now),
-                Role::Retry(policy) | Role::Queue(policy, _) => {
+                Role::Retry(policy) | Role::Queue(policy, _) | Role::Fallback(Fallback { policy, .. }) => {
                     if let Some(budget) = &policy.budget {
                         if state.paid > 0 {
                             host.call_passes(at, budget, Passage::RetryEnds, now);

@@ -12,6 +12,7 @@ use super::answer::{Answer, Outcome};
 use super::circuit_breaker::Gate;
 pub use super::cursor::{Cursor, Input, Next, Waiting};
 pub use super::element::{Element, Kind, Place, Requeue, Resume, Role};
+use super::fallback::Fallback;
 use super::header::HintGrammar;
 use super::hedge::Hedge;
 pub use super::host::{Host, Note};
@@ -85,7 +86,7 @@ impl Client {
     pub fn hedge(&self) -> Option<&Hedge> {
         self.elements.iter().find_map(|element| match &element.role {
             Role::Hedge(hedge) => Some(hedge),
-            Role::Retry(_) | Role::Queue(..) | Role::Guard(_) => None,
+            Role::Retry(_) | Role::Queue(..) | Role::Guard(_) | Role::Fallback(_) => None,
         })
     }
 
@@ -98,7 +99,7 @@ impl Client {
     pub fn queue(&self) -> Option<(&RetryPolicy, Requeue)> {
         match &self.elements.last()?.role {
             Role::Queue(policy, requeue) => Some((policy, *requeue)),
-            Role::Retry(_) | Role::Guard(_) | Role::Hedge(_) => None,
+            Role::Retry(_) | Role::Guard(_) | Role::Hedge(_) | Role::Fallback(_) => None,
         }
     }
 
@@ -141,6 +142,15 @@ impl Client {
     pub fn with_grammar(mut self, grammar: HintGrammar) -> Client {
         self.grammar = grammar;
         self
+    }
+
+    /// The innermost fallback that asks another model than its first one, and the place of that model among its targets;
+    /// `None` while the step's own model is asked.
+    pub fn route(&self, states: &[LayerState]) -> Option<(usize, usize)> {
+        let elements = self.elements.iter().zip(states).enumerate();
+        elements
+            .filter(|(_, (element, _))| element.role.is_fallback())
+            .find_map(|(at, (_, state))| Fallback::target(state).map(|target| (at, target)))
     }
 
     /// The index of the job queue's element, where the stack has one.
@@ -230,7 +240,7 @@ impl Client {
                 host.note(Note::Entered(at));
             }
             match &self.elements[at].role {
-                Role::Retry(policy) => {
+                Role::Retry(policy) | Role::Fallback(Fallback { policy, .. }) => {
                     states[at] = LayerState::entered(now);
                     if let Some(budget) = &policy.budget {
                         host.call_passes(at, budget, Passage::Enters, now);
@@ -301,23 +311,25 @@ impl Client {
             match &self.elements[at].role {
                 Role::Guard(guard) => host.passed_back(*guard, answer, now),
                 Role::Hedge(_) => {}
-                Role::Retry(_) | Role::Queue(..) if answer.is_delivered() => {
+                Role::Retry(_) | Role::Queue(..) | Role::Fallback(_) if answer.is_delivered() => {
                     if let Some(budget) = budget {
                         host.repay(at, budget, states[at].paid.checked_sub(1).map(u32::from));
                     }
                 }
-                Role::Retry(policy) => match decide(policy, at, states, answer, now, host) {
-                    None => {}
-                    Some(until) if until == now => return Walk::GoesOn(at),
-                    Some(until) => {
-                        cursor.stand(at, false);
-                        return Walk::Stops(Next::Sleep {
-                            until: self.no_longer_than_the_client_waits(until, at, states),
-                            why: Waiting::Retry,
-                            holds_worker: policy.holds_worker,
-                        });
+                Role::Retry(policy) | Role::Fallback(Fallback { policy, .. }) => {
+                    match decide(policy, at, states, answer, now, host) {
+                        None => {}
+                        Some(until) if until == now => return Walk::GoesOn(at),
+                        Some(until) => {
+                            cursor.stand(at, false);
+                            return Walk::Stops(Next::Sleep {
+                                until: self.no_longer_than_the_client_waits(until, at, states),
+                                why: Waiting::Retry,
+                                holds_worker: policy.holds_worker,
+                            });
+                        }
                     }
-                },
+                }
                 Role::Queue(policy, requeue) => {
                     if let Some(at) = decide(policy, at, states, answer, now, host) {
                         return Walk::Stops(Next::Requeue { at, requeue: *requeue });

@@ -29,7 +29,7 @@ pub(super) fn hedged(
             }
             let (ended, answer) = ask(client, script, states, at, attempts.len() as u64);
             out.push(attempts.len());
-            attempts.push(Attempt { sent: at, ended, answer, retried_by: None });
+            attempts.push(Attempt { sent: at, ended, answer, route: client.route(states), retried_by: None });
             due = (attempts.len() - first < usize::from(hedge.max)).then(|| at + hedge.delay);
             continue;
         }

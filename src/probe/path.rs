@@ -19,6 +19,8 @@ pub(super) struct Attempt {
     pub(super) sent: SimTime,
     pub(super) ended: SimTime,
     pub(super) answer: Answer,
+    /// The fallback that chose another model than the first, and the place of the model among its targets.
+    pub(super) route: Option<(usize, usize)>,
     /// The layer that waited or tried again after it; `None` after the last one.
     pub(super) retried_by: Option<usize>,
 }
@@ -171,7 +173,13 @@ pub(super) fn walk_with<D: Draws>(
                     hedged(client, hedge, script, &states, now, &mut path.attempts)
                 } else {
                     let (ended, answer) = ask(client, script, &states, now, sent);
-                    path.attempts.push(Attempt { sent: now, ended, answer, retried_by: None });
+                    path.attempts.push(Attempt {
+                        sent: now,
+                        ended,
+                        answer,
+                        route: client.route(&states),
+                        retried_by: None,
+                    });
                     (ended, answer)
                 };
                 path.last = answer;

@@ -15,6 +15,7 @@ pub mod guards;
 pub mod headline;
 pub mod html;
 pub mod json;
+pub mod model_table;
 pub mod phase_table;
 pub mod presets;
 pub mod probe;

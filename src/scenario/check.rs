@@ -117,7 +117,8 @@ fn check_hang(fault: &provider::Fault, hang: Place, parts: &Parts<'_>, faults: &
 fn has_instant_refusals(provider: &ReadProvider<'_>) -> bool {
     let limits = provider.limits.iter().flatten().any(|limit| is_often_instant(&limit.refusal_latency));
     let faults = provider.faults.iter().flatten().any(|fault| fault.respond.after().is_some_and(is_often_instant));
-    limits || faults
+    let windows = provider.models.iter().flatten().any(|model| model.context_window.is_some());
+    limits || faults || windows
 }
 
 /// Whether a time comes out as zero, on the clock of whole nanoseconds, so often that what waits for nothing else
@@ -175,7 +176,7 @@ fn rejected_inside(client: &Client, layer: usize, parts: &Parts<'_>) -> bool {
             let mechanism = &read.guard.mechanism;
             mechanism.refuses_at_once() && mechanism.refusal().is_some_and(repeats)
         }),
-        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => false,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) | Role::Fallback(_) => false,
     };
     client.elements()[..layer].iter().any(|element| rejects(&element.role))
 }

@@ -96,7 +96,7 @@ fn stack(drafts: Vec<Draft>, context: &Context<'_>) -> Stack {
     check_product(&drafts, context);
     let grammar = drafts.iter().find_map(|draft| match &draft.body {
         Body::Retry(layer) => layer.grammar.clone(),
-        Body::Guard(_) | Body::Hedge(_) => None,
+        Body::Guard(_) | Body::Hedge(_) | Body::Fallback(_) => None,
     });
     let elements = drafts.into_iter().zip(kinds).map(|(draft, kind)| compose(draft, kind)).collect();
     Stack { elements, grammar, spinning }
@@ -109,6 +109,7 @@ fn kinds(drafts: &[Draft]) -> Vec<Kind> {
     let layer_kind = |i: usize, draft: &Draft| match &draft.body {
         Body::Guard(_) => None,
         Body::Hedge(_) => Some(draft.kind.unwrap_or(Kind::Client)),
+        Body::Fallback(_) => draft.kind,
         Body::Retry(layer) => {
             let brought = draft.kind.or(layer.preset.map(|preset| preset.family.kind));
             Some(brought.unwrap_or(if first_retry == Some(i) { Kind::Client } else { Kind::Decorator }))
@@ -207,6 +208,7 @@ fn compose(draft: Draft, kind: Kind) -> Element {
     let (role, preset, unspoken) = match draft.body {
         Body::Guard(guard) => (Role::Guard(guard), None, Vec::new()),
         Body::Hedge(hedge) => (Role::Hedge(*hedge), None, Vec::new()),
+        Body::Fallback(fallback) => (Role::Fallback(*fallback), None, Vec::new()),
         Body::Retry(layer) => {
             let Layer { mut policy, preset, unspoken, requeue, resume, .. } = *layer;
             let role = if kind == Kind::Queue {

@@ -2,10 +2,11 @@
 //! in both.
 
 use super::context::{Context, Read, refer};
+use super::fallback::fallback;
 use super::hedge::hedge;
 use super::layer::{GENERAL, Layer, retry};
 use crate::document::{Fault, Field, Place, Reader, Table, near, patch, reader};
-use crate::policy::{Hedge, Kind};
+use crate::policy::{Fallback, Hedge, Kind};
 use crate::preset::{self, Preset};
 
 /// An element as it was read, before its place in the stack is known.
@@ -32,6 +33,8 @@ pub(super) enum Body {
     Retry(Box<Layer>),
     /// It sends again what is late.
     Hedge(Box<Hedge>),
+    /// It asks other models.
+    Fallback(Box<Fallback>),
 }
 
 /// Reads one element.
@@ -41,6 +44,8 @@ pub(super) fn element(item: &Field<'_>, context: &Context<'_>) -> Option<Draft> 
     };
     if table.contains("guard") {
         guard(item, table, context)
+    } else if table.contains("fallback") {
+        fallback(item, table, context)
     } else if table.contains("hedge") {
         hedge(item, table, context)
     } else {
@@ -120,8 +125,10 @@ fn layer(item: &Field<'_>, table: &Table, context: &Context<'_>) -> Option<Draft
     }
     let foreign = foreign_words(&table, context);
     if foreign.is_empty() && !["preset", "max_attempts", "retry_on"].iter().any(|key| table.contains(key)) {
-        return item
-            .wrong("describes no layer", "give it a `preset`, a `guard`, a `hedge`, or `max_attempts` and `retry_on`");
+        return item.wrong(
+            "describes no layer",
+            "give it a `preset`, a `guard`, a `hedge`, a `fallback`, or `max_attempts` and `retry_on`",
+        );
     }
     let reader = Reader::new(&table, item.place(), context.faults);
     let Common { name, named, off, kind } = common(&reader, &table, item);
@@ -149,7 +156,7 @@ fn layer(item: &Field<'_>, table: &Table, context: &Context<'_>) -> Option<Draft
 /// all its other keys would seem strange.
 fn is_misspelt(table: &Table, context: &Context<'_>) -> bool {
     for (name, entry) in table.in_order() {
-        let best = near::nearest(name, ["preset", "guard", "hedge"]).filter(|_| !GENERAL.contains(&name));
+        let best = near::nearest(name, ["preset", "guard", "hedge", "fallback"]).filter(|_| !GENERAL.contains(&name));
         if let Some(best) = best {
             context.faults.add(Fault::new(entry.key, "unknown key").hint(format!("did you mean `{best}`?")));
             return true;

@@ -2,6 +2,7 @@
 //! check; so whatever is written later wins, and whatever is wrong is reported where it was written.
 
 use super::context::Context;
+use super::models::{self, Asked};
 use super::refusal::Refusal;
 use super::step_clients::Known;
 use super::variants::{self, Variants};
@@ -138,6 +139,7 @@ pub fn preset_client(preset: &str, sets: &[String]) -> Result<Client, Refusal> {
         guards: Vec::new(),
         clients: vec![word],
         classes: Vec::new(),
+        asked: Asked::default(),
         may_spin: true,
         trace: &|_| Err("no trace can be read here".to_owned()),
     };
@@ -172,10 +174,11 @@ fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, f
         guards: names(root, "guards"),
         clients: names(root, "clients"),
         classes: names(root, "traffic"),
+        asked: Asked::default(),
         may_spin: false,
         trace: source.trace,
     };
-    let read_provider = provider::provider(reader.get("provider").as_ref(), &context);
+    let mut read_provider = provider::provider(reader.get("provider").as_ref(), &context);
     let guards = guards::guards(reader.get("guards").as_ref());
     let clients_field = reader.need("clients", "describe who sends requests as [clients.NAME]");
     let clients = clients::clients(clients_field.as_ref(), &context);
@@ -190,6 +193,8 @@ fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, f
         &check::Parts { provider: &read_provider, guards: &guards, clients: &clients, classes: &classes },
         faults,
     );
+    let all_asked = clients.iter().all(Option::is_some) && classes.iter().all(Option::is_some);
+    let models = models::settle(&mut read_provider, all_asked, &context);
     let (origin, origin_name) = origin?;
     Some(Scenario {
         name: source.stem().to_owned(),
@@ -199,7 +204,7 @@ fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, f
         horizon: SimTime::ZERO + horizon?,
         origin,
         origin_name,
-        provider: read_provider.settled()?,
+        provider: read_provider.settled(models?)?,
         guards: guards.into_iter().map(|read| Some(read?.guard)).collect::<Option<_>>()?,
         clients: clients.into_iter().map(|read| Some(read?.client)).collect::<Option<_>>()?,
         traffic: classes.into_iter().map(|read| Some(read?.class)).collect::<Option<_>>()?,

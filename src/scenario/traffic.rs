@@ -3,8 +3,10 @@
 use super::arrivals::arrivals;
 use super::context::{Context, each, refer};
 use super::distribution::{Measure, distribution};
+use super::models;
 use super::step_clients::{self, Known, ReadStepClient, Said};
 use crate::document::{Fault, Field, Place, Reader, reader};
+use crate::policy::{Client, Role};
 use crate::provider::Window;
 use crate::random::Distribution;
 use crate::traffic::{Step, TaskKind, TrafficClass, WhenOneFails};
@@ -130,8 +132,10 @@ fn steps_of(
     let (mut steps, clients): (Vec<Step>, Vec<_>) = read.into_iter().collect::<Option<Vec<_>>>()?.into_iter().unzip();
     let own = client.and_then(|client| known.read.get(client)?.as_ref());
     let (others, places) = step_clients::different(clients, own, context);
-    for (step, other) in steps.iter_mut().zip(places) {
+    for ((step, other), item) in steps.iter_mut().zip(places).zip(&items) {
         step.other = other;
+        let client = other.map_or_else(|| own.map(|own| &own.client), |other| Some(&others[other].settings.client));
+        check_fallbacks(step, client, item);
     }
     for (i, step) in steps.iter().enumerate() {
         if steps[..i].iter().any(|other| other.name == step.name) {
@@ -148,6 +152,24 @@ fn steps_of(
         }
     }
     Some((steps, others))
+}
+
+/// A fallback goes from one model to another.
+fn check_fallbacks(step: &Step, client: Option<&Client>, item: &Field<'_>) {
+    for element in client.map_or(&[][..], Client::elements) {
+        let Role::Fallback(fallback) = &element.role else { continue };
+        match &step.model {
+            None => {
+                let message = format!("lacks the key `model`, and `{}` falls back to other models", element.name);
+                item.wrong::<()>(message, "write the model that is asked first");
+            }
+            Some(model) if fallback.to.contains(model) => {
+                let message = format!("asks for `{model}`, and `{}` falls back to the same", element.name);
+                item.wrong::<()>(message, "take it out of the fallback's `to`, or let the step ask for another model");
+            }
+            Some(_) => {}
+        }
+    }
 }
 
 fn step(
@@ -171,7 +193,11 @@ fn step(
     let output_tokens = reader.or("output_tokens", none, |field| distribution(field, Measure::Tokens));
     let latency = reader.need("latency", r#"write how long the provider takes, such as "2s""#);
     let latency = latency.and_then(|field| distribution(&field, Measure::Seconds));
-    let model = reader.maybe("model", |field| field.text().map(str::to_owned));
+    let model = reader.maybe("model", |field| {
+        let name = models::name(field)?;
+        models::ask(name, context);
+        Some(name.to_owned())
+    });
     let max_tokens = reader.maybe("max_tokens", |field| field.whole(1..=1_000_000_000).map(|tokens| tokens as u32));
     let group = reader.maybe("group", |field| field.text().map(str::to_owned));
     let own_client = Said::of(&reader).read(client, known, context);

@@ -90,6 +90,8 @@ pub(super) struct Run {
     pub(super) call_cell: u16,
     pub(super) step: u8,
     pub(super) doing: Doing,
+    /// The model that its last request asked for.
+    pub(super) model: u8,
     pub(super) cursor: Cursor,
     /// Calls begun in this step of this run.
     pub(super) calls: u32,
@@ -107,7 +109,7 @@ impl Run {
     }
 }
 
-/// Who answers, in two bytes: the service, then faults, then limits.
+/// Who answers, in two bytes: the service, then faults and limits in turn, at the end the context window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PackedSource(u16);
 
@@ -117,12 +119,14 @@ impl PackedSource {
             AnsweredBy::Service => 0,
             AnsweredBy::Fault(fault) => 1 + 2 * fault as u16,
             AnsweredBy::Limit(limit) => 2 + 2 * limit as u16,
+            AnsweredBy::Window => u16::MAX,
         })
     }
 
     pub(super) const fn unpack(self) -> AnsweredBy {
         match self.0 {
             0 => AnsweredBy::Service,
+            u16::MAX => AnsweredBy::Window,
             n if n % 2 == 1 => AnsweredBy::Fault(n as usize / 2),
             n => AnsweredBy::Limit(n as usize / 2 - 1),
         }

@@ -2,12 +2,14 @@
 //! here.
 
 use crate::observe::{AnswerIndex, LayerRows};
-use crate::policy::Hedge;
 use crate::policy::circuit_breaker::{BreakerCounts, CircuitBreaker};
 use crate::policy::guard::Mechanism;
+use crate::policy::retry::LayerState;
 use crate::policy::retry_budget::RetryBudget;
 use crate::policy::stack::{Client, Element, Kind};
-use crate::provider::Respond;
+use crate::policy::{Fallback, Hedge};
+use crate::provider::model::WINDOW_STATUS;
+use crate::provider::{ModelSet, Respond};
 use crate::random::stream::mix;
 use crate::random::{Distribution, Key, Seed};
 use crate::scenario::Scenario;
@@ -24,6 +26,8 @@ pub(super) struct Class<'a> {
     pub(super) key: Key,
     /// The key word of each step's name.
     pub(super) step_words: Vec<u64>,
+    /// The model that each step asks for.
+    pub(super) models: Vec<u8>,
     /// Whether some of its steps run at once.
     pub(super) has_groups: bool,
     /// Whether any of its clients hedges.
@@ -49,10 +53,21 @@ pub(super) struct Stack<'a> {
     pub(super) has_hops: bool,
     /// Guards of the client that every response feeds.
     pub(super) fed_by_responses: Vec<usize>,
+    /// Its fallbacks by their element, innermost first, each with the models that it goes to.
+    pub(super) fallbacks: Vec<(usize, Vec<u8>)>,
     /// Where its elements' counts begin in the class's ledger.
     pub(super) first_row: usize,
     /// Where its requests are counted beside, in a class with several stacks or with hops.
     pub(super) wire: Option<usize>,
+}
+
+impl Stack<'_> {
+    /// The model that a request asks for now: of the innermost fallback that has left its first one, else the step's.
+    #[inline]
+    pub(super) fn model(&self, own: u8, states: &[LayerState]) -> u8 {
+        let target = |(element, to): &(usize, Vec<u8>)| Some(to[Fallback::target(&states[*element])?]);
+        self.fallbacks.iter().find_map(target).unwrap_or(own)
+    }
 }
 
 impl<'a> Class<'a> {
@@ -106,6 +121,7 @@ fn compile<'a>(
             hedge: client.hedge(),
             has_hops: !client.hops().is_empty(),
             fed_by_responses: counted.map(|(guard, _)| guard).collect(),
+            fallbacks: fallbacks(scenario, client),
             first_row: rows.first_of(n),
             wire: rows.wire_of(n),
         }
@@ -129,8 +145,19 @@ fn compile<'a>(
         of_step: settings.steps.iter().map(|step| step.other.map_or(0, |other| other as u8 + 1)).collect(),
         key: seed.key().named(&settings.name),
         step_words: settings.steps.iter().map(|step| Key::word(&step.name)).collect(),
+        models: settings.steps.iter().map(|step| scenario.provider.model(step.model.as_deref())).collect(),
         pausing,
     }
+}
+
+/// The fallbacks of a client by their element, each with the models that it goes to.
+fn fallbacks(scenario: &Scenario, client: &Client) -> Vec<(usize, Vec<u8>)> {
+    let elements = client.elements().iter().enumerate();
+    let targets = elements.filter_map(|(at, element)| {
+        let targets = element.role.fallback()?.to.iter().map(|name| scenario.provider.model(Some(name)));
+        Some((at, targets.collect()))
+    });
+    targets.collect()
 }
 
 /// The breakers of a client, each with its index among the guards.
@@ -154,8 +181,10 @@ pub(super) fn answer_index(scenario: &Scenario) -> AnswerIndex {
         | Respond::Unreachable { .. }
         | Respond::Hang => Vec::new(),
     });
-    let statuses: Vec<u16> = limits.chain(faults).collect();
-    let hedges = scenario.clients.iter().any(|client| client.hedge().is_some());
+    let has_windows = scenario.provider.models.iter().any(|model| model.context_window.is_some());
+    let statuses: Vec<u16> = limits.chain(faults).chain(has_windows.then_some(WINDOW_STATUS)).collect();
+    let others = scenario.traffic.iter().flat_map(|class| &class.others).map(|other| &other.client);
+    let hedges = scenario.clients.iter().chain(others).any(|client| client.hedge().is_some());
     let cancels = hedges || scenario.traffic.iter().any(TrafficClass::has_groups);
     AnswerIndex::new(&statuses, cancels)
 }
@@ -171,9 +200,28 @@ pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
     for fault in &scenario.provider.faults {
         words.push(format!("{} {:?} {:?} {:?}", fault.name, fault.window, fault.probability, fault.respond));
     }
+    let by_model = scenario.provider.tells_models_apart();
+    if by_model {
+        let provider = &scenario.provider;
+        let named = |models: ModelSet| {
+            let names = provider.models.iter().zip(0..).filter(|(_, index)| models.contains(*index));
+            let mut names: Vec<&str> = names.map(|(model, _)| model.name.as_str()).collect();
+            names.sort_unstable();
+            if models.is_all() { vec!["all"] } else { names }
+        };
+        words.extend(provider.limits.iter().map(|limit| format!("{:?}", named(limit.models))));
+        words.extend(provider.faults.iter().map(|fault| format!("{:?}", named(fault.models))));
+        let told = provider.models.iter().filter(|model| model.latency.is_some() || model.context_window.is_some());
+        words.extend(told.map(|model| {
+            format!("{} {:?} {:?}", model.name, model.latency.as_ref().map(Distribution::shape), model.context_window)
+        }));
+    }
     for class in &scenario.traffic {
         words.push(format!("{} {:?}", class.name, class.enqueue_delay));
         for step in &class.steps {
+            if by_model {
+                words.push(format!("{:?}", step.model));
+            }
             let shapes = [&step.input_tokens, &step.output_tokens, &step.latency].map(Distribution::shape);
             words.push(format!("{} {shapes:?}", step.name));
         }

@@ -303,7 +303,9 @@ fn limits_let_through_what_they_hold(seen: &Seen, text: &str) {
             .facts
             .iter()
             .filter_map(|fact| match fact {
-                Fact::RequestEnded { by: AnsweredBy::Service, sent, input_tokens, output_tokens, .. } => {
+                Fact::RequestEnded { by: AnsweredBy::Service, sent, model, input_tokens, output_tokens, .. }
+                    if limit.models.contains(*model) =>
+                {
                     Some((*sent, cost(limit, *input_tokens, *output_tokens) * per))
                 }
                 Fact::RequestEnded { .. } | Fact::TaskArrived { .. } | Fact::TaskEnded { .. } => None,
@@ -325,6 +327,20 @@ fn no_stack_sends_more_than_explain_says(seen: &Seen) {
         if let Some(bound) = class.worst.per_task {
             assert!(most.is_nan() || most <= bound as f64, "{most} requests, at most {bound} explained");
         }
+    }
+}
+
+fn models_add_up_to_their_class(seen: &Seen) {
+    for class in &seen.scenario.traffic {
+        let Some(models) = seen.numbers.at(&["classes", &class.name, "models"]) else { continue };
+        let sum = |key: &str| -> f64 {
+            let tables = models.branches().iter().filter_map(|(_, model)| model.at(&[key]));
+            tables.flat_map(Tree::leaves).map(|number| number.value).sum()
+        };
+        assert_eq!(sum("requests"), seen.of_class(&class.name, "provider_requests"));
+        let responses = seen.numbers.at(&["classes", &class.name, "responses"]).unwrap();
+        let answered: f64 = responses.leaves().iter().map(|number| number.value).sum();
+        assert_eq!((sum("responses"), sum("answered_by")), (answered, answered));
     }
 }
 
@@ -370,6 +386,7 @@ fn check(words: &[u16], seed: u64) {
     series_add_up_to_the_totals(&run);
     limits_let_through_what_they_hold(&run, &text);
     no_stack_sends_more_than_explain_says(&run);
+    models_add_up_to_their_class(&run);
     permits_come_back(&run);
     shares_and_times_lie_where_they_can(&run);
     assert_eq!(simulate(&run.scenario, Seed(seed)).digest, run.outcome.digest, "who watches changes nothing");

@@ -20,6 +20,7 @@
 //! - `guard_errors`: the same for guards.
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
 //! - `scenario_vocabulary`: every general key of a retry layer, and what is refused of them.
+//! - `models`: models with limits of their own, and fallbacks.
 //! - `step_clients`: steps with settings or clients of their own.
 //! - `queue`: the event queue against a model, over random histories.
 //! - `cli`: the program as a shell sees it.
@@ -40,6 +41,7 @@ mod gallery;
 mod golden;
 mod guard_errors;
 mod header_grammar;
+mod models;
 mod presets;
 #[cfg(feature = "cli")]
 mod probe;

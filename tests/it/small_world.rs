@@ -42,6 +42,12 @@ pub(super) fn text(tape: &mut Tape<'_>) -> String {
     for n in 0..tape.below(4) {
         fault(tape, n, &mut text);
     }
+    // Whoever is named is known.
+    text.push_str("[provider.models.big]\n[provider.models.small]\n[provider.models.mini]\n");
+    if tape.seldom() {
+        let (latency, window) = (tape.of(&SHORT), tape.of(&["3k", "100k"]));
+        writeln!(text, "latency = \"{latency}\"\ncontext_window = \"{window}\"").unwrap();
+    }
     guards(tape, &mut text);
     client(tape, "batch", true, &mut text);
     client(tape, "live", false, &mut text);
@@ -52,17 +58,24 @@ pub(super) fn text(tape: &mut Tape<'_>) -> String {
     text
 }
 
+/// For which models a limit or a fault is: all, mostly.
+fn models(tape: &mut Tape<'_>) -> &'static str {
+    if tape.seldom() { tape.of(&["models = [\"big\"]\n", "models = [\"small\", \"mini\"]\n"]) } else { "" }
+}
+
 fn limit(tape: &mut Tape<'_>, n: usize, text: &mut String) {
     let counts = tape.of(&["requests", "input_tokens", "output_tokens", "total_tokens"]);
     let amount = if counts == "requests" { tape.of(&["60", "20", "600"]) } else { tape.of(&["50k", "3k", "700k"]) };
     let capacity = tape.of(&["1m", "6s", "30s", "5m"]);
     let hint = tape.of(&["\"exact\"", "\"none\"", "{ minimum = \"2s\" }", "{ round_up_to = \"1s\" }"]);
     writeln!(text, "[provider.limits.limit{n}]\ncounts = \"{counts}\"\namount = \"{amount}\"\nper = \"1m\"").unwrap();
+    text.push_str(models(tape));
     writeln!(text, "capacity = \"{capacity}\"\nrefuse = {{ status = 429, hint = {hint} }}").unwrap();
 }
 
 fn fault(tape: &mut Tape<'_>, n: usize, text: &mut String) {
     writeln!(text, "[provider.faults.fault{n}]").unwrap();
+    text.push_str(models(tape));
     if tape.sometimes() {
         let window = tape.of(&["[\"5s\", \"20s\"]", "[\"0s\", \"1m\"]", "[\"10s\", \"10m\"]", "[\"29s\", \"31s\"]"]);
         writeln!(text, "window = {window}").unwrap();
@@ -144,6 +157,12 @@ fn client(tape: &mut Tape<'_>, name: &str, is_jobs: bool, text: &mut String) {
             }
         }
     }
+    if tape.seldom() {
+        let on = tape.of(&["\"any\"", "[429, 529]", "[\"short_circuited\", 400]"]);
+        let to = tape.of(&["[\"small\"]", "[\"mini\", \"small\"]"]);
+        writeln!(text, "  {{ name = \"fallback\", kind = \"decorator\", fallback = {{ to = {to}, on = {on} }} }},")
+            .unwrap();
+    }
     if tape.sometimes() {
         let holds = if is_jobs && tape.seldom() { ", holds_worker = false" } else { "" };
         writeln!(text, "  {{ name = \"decorator\", kind = \"decorator\", {}{holds} }},", layer(tape)).unwrap();
@@ -216,7 +235,7 @@ fn class(tape: &mut Tape<'_>, name: &str, is_jobs: bool, text: &mut String) {
         let own = if tape.seldom() { tape.of(&own) } else { "" };
         writeln!(
             text,
-            "  {{ name = \"s{n}\", input_tokens = {tokens}, output_tokens = {tokens}, latency = {latency}{own} }},"
+            "  {{ name = \"s{n}\", model = \"big\", input_tokens = {tokens}, output_tokens = {tokens}, latency = {latency}{own} }},"
         )
         .unwrap();
     }

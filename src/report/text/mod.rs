@@ -4,6 +4,7 @@
 
 mod factors;
 mod intervals;
+mod models;
 mod page;
 mod sparklines;
 mod tables;
@@ -35,6 +36,7 @@ pub fn summary(subject: &Subject<'_>, columns: usize) -> String {
             sparklines::write(&mut page, subject, &story);
         }
         tables::write(&mut page, subject);
+        models::write(&mut page, subject);
         tasks::write(&mut page, subject, &story);
     }
     for warning in warnings(subject) {

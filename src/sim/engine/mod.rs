@@ -24,7 +24,7 @@ use crate::observe::ledger::ClassLedger;
 use crate::observe::outcome::LimitCounts;
 use crate::observe::series::LevelSeries;
 use crate::observe::timeline::ClassSeries;
-use crate::observe::{Clock, LayerRows, Outcome, PhasePlan, Timeline, WorkerActivity};
+use crate::observe::{Clock, LayerRows, ModelLedger, Outcome, PhasePlan, Timeline, WorkerActivity};
 use crate::policy::retry::LayerState;
 use crate::policy::stack::Place;
 use crate::provider::ProviderState;
@@ -128,6 +128,9 @@ impl<'a, O: Observer> Engine<'a, O> {
             .zip(timeline.classes.drain(..))
             .map(|(class, series)| {
                 let rows = LayerRows::of(scenario, class.settings).len();
+                let kinds = answers.names().len();
+                let mut ledger = ClassLedger::new(plan.cells(), rows, kinds);
+                ledger.models = ModelLedger::new(scenario, class.settings, plan.cells(), kinds);
                 let arrival_key = class.key.with(purpose::ARRIVALS);
                 let processes = class.settings.arrivals.iter().zip(0..);
                 ClassState {
@@ -140,7 +143,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                     sends: Vec::new(),
                     hedging: Hedging::default(),
                     groups: Groups::default(),
-                    ledger: ClassLedger::new(plan.cells(), rows, answers.names().len()),
+                    ledger,
                     series,
                 }
             })

@@ -57,8 +57,11 @@ impl<O: Observer> Engine<'_, O> {
         }
         let (input_tokens, output_tokens) = (record.input_tokens, record.output_tokens);
         let grammar = stack.client.grammar();
-        let request = Request { class, input_tokens, output_tokens, key, ordinal, grammar };
-        let latency = &compiled.settings.steps[step].latency;
+        let model = stack.model(compiled.models[step], layers);
+        record.model = model;
+        let request = Request { class, input_tokens, output_tokens, key, model, ordinal, grammar };
+        let own = self.scenario.provider.models.get(model as usize).and_then(|model| model.latency.as_ref());
+        let latency = own.unwrap_or(&compiled.settings.steps[step].latency);
         let service = || SimDuration::from_secs_f64(latency.sample(&mut key.with(purpose::SERVICE).stream()));
         let verdict = self.provider.receive(now, &request, service);
 
@@ -74,6 +77,9 @@ impl<O: Observer> Engine<'_, O> {
         (record.answer, record.hint) = self.answers.number(&answer);
         let (Verdict::Answered { by, .. } | Verdict::Never { by }) = verdict;
         record.by = PackedSource::pack(by);
+        if let Some(models) = &mut state.ledger.models {
+            models.sent(record.call_cell, model);
+        }
         if at == SimTime::NEVER {
             record.doing = Doing::Hanging;
         }
@@ -83,7 +89,7 @@ impl<O: Observer> Engine<'_, O> {
 
     pub(super) fn count_at_limits(&mut self, by: AnsweredBy, request: &Request) {
         match by {
-            AnsweredBy::Fault(_) => {}
+            AnsweredBy::Fault(_) | AnsweredBy::Window => {}
             AnsweredBy::Limit(limit) => {
                 let settings = &self.scenario.provider.limits[limit];
                 let cost = settings.counts.cost(request.input_tokens, request.output_tokens);
@@ -93,6 +99,9 @@ impl<O: Observer> Engine<'_, O> {
             AnsweredBy::Service => {
                 let narrow = self.clock.narrow();
                 for (limit, level) in self.provider.levels().iter().enumerate() {
+                    if !self.scenario.provider.limits[limit].models.contains(request.model) {
+                        continue;
+                    }
                     self.limits[limit].admitted += 1;
                     self.levels[limit].fell(narrow, level);
                 }
@@ -115,6 +124,9 @@ impl<O: Observer> Engine<'_, O> {
         let answer = known.with(record.hint);
         let activity = known.activity;
         state.ledger.answered(record.call_cell, known.place);
+        if let Some(models) = &mut state.ledger.models {
+            models.answered(record.call_cell, record.model, known.place, &answer, record.by.unpack());
+        }
         state.series.answers[known.kind as usize][record.sent_narrow as usize] += 1;
         let record = *record;
         let home = if self.classes[class as usize].has_groups { state.groups.home(run) } else { run };
@@ -135,6 +147,7 @@ impl<O: Observer> Engine<'_, O> {
             at: now,
             answer,
             by: record.by.unpack(),
+            model: record.model,
             input_tokens: record.input_tokens,
             output_tokens: record.output_tokens,
         });
