@@ -40,12 +40,18 @@ fn fixtures() -> Vec<(&'static str, Fixture)> {
         ("huge", odd::huge()),
         ("tiny", odd::tiny()),
         ("five-classes", odd::five_classes()),
+        ("rows", odd::rows()),
         ("long-names", odd::long_names()),
     ]
 }
 
+/// A fixture in the wide layout.
+pub(super) fn draw_wide(fixture: &Fixture) -> Picture {
+    draw(fixture, &Theme::LIGHT, &Form::WIDE)
+}
+
 /// All words of a picture, in the order in which they are painted.
-fn said(picture: &Picture) -> String {
+pub(super) fn said(picture: &Picture) -> String {
     let svg = picture.svg(Setting::Page("run"));
     let texts = svg.lines().filter(|line| line.starts_with("<text"));
     texts.filter_map(|line| line.split(['<', '>']).nth(2)).collect::<Vec<_>>().join(" ")

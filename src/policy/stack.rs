@@ -173,7 +173,10 @@ impl Client {
             Input::Woken if self.is_in_hops(*cursor) && self.has_left_hops(states, now) => {
                 self.leave_hops(cursor.inside(), states, cursor, now, host)
             }
-            Input::Woken => Walk::GoesOn(cursor.inside()),
+            Input::Woken => match self.overslept(states, *cursor, now, host) {
+                Some(at) => self.outward(at + 1, &Answer::TIMED_OUT, states, cursor, now, host),
+                None => Walk::GoesOn(cursor.inside()),
+            },
             Input::Answered(answer) if answer.outcome == Outcome::TimedOut && self.has_left_hops(states, now) => {
                 self.leave_hops(0, states, cursor, now, host)
             }
