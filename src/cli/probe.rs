@@ -51,6 +51,8 @@ fn write(path: &Path, args: &ProbeArgs, client: &(String, Client), answers: &str
         Some(file) => client_in_file(file, args)?,
         None => scenario::preset_layers(&args.client, &args.set).map_err(Refused)?,
     };
+    let falls_back = client.1.elements().iter().any(|element| element.role.is_fallback());
+    let model = if falls_back { ", model = \"the first model\"" } else { "" };
     let horizon = found.total.max.as_secs_f64().ceil() as u64 + 60;
     let kind = if client.1.queue().is_some() { "kind = \"jobs\"\nworkers = 1" } else { "kind = \"turns\"" };
     let script = Value::String(answers.to_owned());
@@ -61,7 +63,7 @@ fn write(path: &Path, args: &ProbeArgs, client: &(String, Client), answers: &str
         "# One call of {} against a scripted server: what `retrycast probe` shows, as a scenario.\n\n\
          title = {}\nhorizon = \"{horizon}s\"\n\n[provider.faults.script]\nrespond = {{ script = {script} }}\n\n\
          [clients.{name}]\nlayers = {clients}\n\n[traffic.call]\n{kind}\nclient = \"{name}\"\n\
-         arrivals = {{ at = [\"0s\"] }}\nsteps = [{{ name = \"answer\", input_tokens = 0, latency = \"0s\" }}]\n",
+         arrivals = {{ at = [\"0s\"] }}\nsteps = [{{ name = \"answer\", input_tokens = 0, latency = \"0s\"{model} }}]\n",
         client.0,
         Value::String(format!("One call of {}", client.0)),
     );

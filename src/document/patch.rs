@@ -53,6 +53,7 @@ pub fn keys_at(path: &[&str]) -> Keys {
         ["variants"] => Keys::Names("variant", "variants"),
         ["provider", "limits"] => Keys::Names("limit", "limits"),
         ["provider", "faults"] => Keys::Names("fault", "faults"),
+        ["provider", "models"] => Keys::Names("model", "models"),
         ["clients", _, "layers"] => Keys::Names("layer", "layers"),
         ["traffic", _, "steps"] => Keys::Names("step", "steps"),
         _ => Keys::Words,
@@ -65,10 +66,12 @@ pub fn is_whole(path: &[&str]) -> bool {
     keys_at(parent) == Keys::Words && WHOLE.contains(last)
 }
 
-/// The name of an element of a list of named tables: its `name`, else the word of its preset, else its guard's name.
+/// The name of an element of a list of named tables: its `name`, else the word of its preset, else its guard's
+/// name, else what it is.
 pub fn name_of(table: &Table) -> Option<&str> {
     let text = |key: &str| table.get(key).and_then(|entry| entry.node.as_str());
-    text("name").or_else(|| text("preset").map(family_word)).or_else(|| text("guard"))
+    let nameless = ["hedge", "fallback"].into_iter().find(|key| table.contains(key));
+    text("name").or_else(|| text("preset").map(family_word)).or_else(|| text("guard")).or(nameless)
 }
 
 /// A preset's name without the version: `anthropic-python-1.13` without `-1.13`.
@@ -149,6 +152,11 @@ fn merge_named<'p>(items: &mut [Node], changes: &'p Table, path: &mut Vec<&'p st
             faults.add(Fault::new(entry.node.place, message).hint(hint));
         }
     }
+}
+
+/// Patches the elements of the list at this path by their names.
+pub fn elements(items: &mut [Node], changes: &Table, path: &[&str], faults: &Faults) {
+    merge_named(items, changes, &mut path.to_vec(), faults);
 }
 
 /// The index of the element of this name or of this number.

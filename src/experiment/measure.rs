@@ -6,7 +6,7 @@
 //! quantiles over all that arrived, in which a task that was not delivered within the run took for ever.
 
 use crate::metrics::{Number, Tree, summarize};
-use crate::observe::{ClassLedger, Outcome};
+use crate::observe::{ClassLedger, LayerRows, Outcome};
 use crate::provider::Window;
 use crate::scenario::Scenario;
 use crate::stats::LatencyStore;
@@ -144,10 +144,13 @@ pub fn measures(scenarios: &[&Scenario]) -> Vec<Measure> {
     };
     let storm = parts.iter().map(|(part, _)| part).find(|part| has_window(part)).unwrap_or(&Part::Whole);
     let mut out = Vec::new();
-    for class in classes(scenarios) {
+    let classes = classes(scenarios);
+    let has_jobs = classes.iter().any(|class| !class.is_live());
+    for class in classes {
+        // Background work is what retries are stacked for; where there is none, a comparison is of the turns.
+        let leads = !class.is_live() || !has_jobs;
         for (part, _) in &parts {
-            let is_storm = part == storm;
-            of_class(class, part, is_storm, &mut out);
+            of_class(class, part, leads, part == storm, &mut out);
         }
         factors(scenarios, class, storm, &mut out);
     }
@@ -176,14 +179,15 @@ fn measure(part: &Part, of: Of, key: &str, kind: Kind, headline: bool) -> Measur
     Measure { part: part.clone(), of, key: key.to_owned(), kind, lower_is_better: true, headline }
 }
 
-fn of_class(class: &TrafficClass, part: &Part, is_storm: bool, out: &mut Vec<Measure>) {
+fn of_class(class: &TrafficClass, part: &Part, leads: bool, is_storm: bool, out: &mut Vec<Measure>) {
     let live = class.is_live();
     let whole = *part == Part::Whole;
     let mut put = |key: &str, kind: Kind, headline: bool| {
         out.push(measure(part, Of::Class { name: class.name.clone(), live }, key, kind, headline));
     };
-    put("requests", Kind::Count, is_storm && !live);
-    put("amplification", Kind::Ratio, is_storm && !live);
+    put("requests", Kind::Count, is_storm && leads);
+    put("provider_requests", Kind::Count, false);
+    put("amplification", Kind::Ratio, is_storm && leads);
     put("amplification_by_task", Kind::Ratio, false);
     put("requests_per_call_peak", Kind::Ratio, false);
     put("max_requests_per_task", Kind::Count, false);
@@ -194,11 +198,11 @@ fn of_class(class: &TrafficClass, part: &Part, is_storm: bool, out: &mut Vec<Mea
     put("failed_share", Kind::Share, false);
     put("not_delivered_share", Kind::Share, false);
     for (key, _) in QUANTILES {
-        put(key, Kind::Seconds, whole && !live && key == "latency_all_s.p95");
+        put(key, Kind::Seconds, whole && leads && key == "latency_all_s.p95");
     }
     put("latency_s.p50", Kind::Seconds, false);
     put("latency_s.p95", Kind::Seconds, false);
-    put("latency_s.max", Kind::Seconds, whole && !live);
+    put("latency_s.max", Kind::Seconds, whole && leads);
 }
 
 /// One factor for each layer that the class's client has anywhere, outermost first.
@@ -206,15 +210,13 @@ fn factors(scenarios: &[&Scenario], class: &TrafficClass, storm: &Part, out: &mu
     let mut names: Vec<String> = vec!["runs".to_owned(), "steps_reached".to_owned()];
     for scenario in scenarios {
         let Some(class) = scenario.traffic.iter().find(|other| other.name == class.name) else { continue };
-        let client = scenario.client_of(class);
-        let inner = client.queue_element().unwrap_or(client.elements().len());
         // Each goes behind its neighbour, so that layers of two stacks stand in one order.
         let mut after = 2;
-        for element in client.elements()[..inner].iter().rev() {
-            if let Some(at) = names.iter().position(|name| *name == element.name) {
+        for layer in LayerRows::of(scenario, class).inside().iter().rev() {
+            if let Some(at) = names.iter().position(|name| name == layer) {
                 after = at + 1;
             } else {
-                names.insert(after, element.name.clone());
+                names.insert(after, (*layer).to_owned());
                 after += 1;
             }
         }

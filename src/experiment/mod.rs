@@ -6,6 +6,7 @@ pub mod compare;
 pub mod measure;
 mod replicate;
 pub mod result;
+mod tracks;
 pub mod trial;
 mod watch;
 
@@ -14,5 +15,6 @@ pub use compare::{Comparison, Replicates, Verdict};
 pub use measure::Measure;
 pub use replicate::run;
 pub use result::{Band, Figure, RunResult};
+pub use tracks::{Sent, Track};
 pub use trial::{Arm, Halted, Plan, Trial};
 pub use watch::{Endless, MOST_REQUESTS, Stopped, Terms, watched};

@@ -7,6 +7,7 @@
 use super::measure::{Measure, measures, values};
 use super::replicate::single;
 use super::result::RunResult;
+use super::tracks::tracks;
 use super::watch::{Stopped, Terms, unobserved};
 use crate::metrics::summarize;
 use crate::random::Seed;
@@ -136,7 +137,12 @@ impl Trial {
         let outcome = unobserved(scenario, self.seed.replicate(k), terms.quietly())?;
         let (digest, world_digest) = (outcome.digest, outcome.world_digest);
         let values = values(&self.measures, scenario, &outcome);
-        let first = (k == 0).then(|| single(self.seed, &summarize(scenario, &outcome), outcome));
+        let first = if k == 0 {
+            let tracks = tracks(scenario, self.seed, &outcome.timeline, terms)?;
+            Some(single(self.seed, &summarize(scenario, &outcome), outcome, tracks))
+        } else {
+            None
+        };
         Ok(Row { arm, first, digest, world_digest, values })
     }
 }

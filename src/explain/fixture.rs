@@ -2,16 +2,16 @@
 
 use crate::policy::circuit_breaker::{BreakerCounts, WhenOpen};
 use crate::policy::hint::AboveCap;
-use crate::policy::pacer::Counts;
+use crate::policy::pacer::{Counts, Slept};
 use crate::policy::stack::{Place, Requeue, Resume};
 use crate::policy::{
     Backoff, CircuitBreaker, Classification, Client, Element, Guard, HintRule, Jitter, Kind, Mechanism, OutcomeSet,
     Pacer, RetryPolicy, Role, Scope, StatusSet, TokenBucket,
 };
-use crate::provider::{Fault, HintForm, Limit, Profile, Provider, Respond, Window};
+use crate::provider::{Fault, HintForm, Limit, ModelSet, Profile, Provider, Respond, Window};
 use crate::random::Distribution;
 use crate::scenario::Scenario;
-use crate::traffic::{ArrivalProcess, RatePiece, Step, TaskKind, TrafficClass};
+use crate::traffic::{ArrivalProcess, RatePiece, Step, TaskKind, TrafficClass, WhenOneFails};
 use crate::units::{SimDuration, SimTime};
 
 pub(crate) const SDK_STATUSES: StatusSet = StatusSet::EMPTY.with(408).with(409).with(429).with_range(500, 599);
@@ -100,6 +100,8 @@ pub(crate) fn steps(names: &[&str], tokens: f64, latency: f64) -> Vec<Step> {
         latency: Distribution::constant(latency),
         model: None,
         max_tokens: None,
+        group: None,
+        other: None,
     };
     names.iter().map(step).collect()
 }
@@ -133,6 +135,8 @@ pub(crate) fn one_job(client: Client, names: &[&str]) -> Scenario {
         name: "job".into(),
         kind: TaskKind::Jobs { workers: 1, processes: 1 },
         client: 0,
+        when_one_fails: WhenOneFails::Wait,
+        others: Vec::new(),
         arrivals: vec![ArrivalProcess::At(vec![SimTime::ZERO])],
         enqueue_delay: SimDuration::ZERO,
         steps: steps(names, 1_000.0, 1.0),
@@ -156,6 +160,7 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
             should_retry: None,
             code: None,
         },
+        models: ModelSet::ALL,
     };
     let limit = Limit {
         name: "itpm".into(),
@@ -165,11 +170,12 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
         refusal_latency: Distribution::constant(0.25),
         hint: Some(HintForm { minimum: SimDuration::from_secs(6), round_up_to: SimDuration::from_secs(1) }),
         code: None,
+        models: ModelSet::ALL,
     };
     let bucket = TokenBucket::new(350_000, SimDuration::from_mins(1), SimDuration::from_secs(3)).expect("positive");
     let share = Guard {
         name: "share".into(),
-        mechanism: Mechanism::Pacer(Pacer { counts: Counts::InputTokens, bucket }),
+        mechanism: Mechanism::Pacer(Pacer { counts: Counts::InputTokens, bucket, slept: Slept::Once }),
         scope: Scope::Global,
     };
     let breaker = Guard {
@@ -216,6 +222,8 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
         name: "report".into(),
         kind: TaskKind::Jobs { workers: 8, processes: 1 },
         client: 0,
+        when_one_fails: WhenOneFails::Wait,
+        others: Vec::new(),
         arrivals: vec![
             ArrivalProcess::Poisson {
                 pieces: vec![RatePiece { from: SimTime::ZERO, rate: 4.0 / 60.0 }],
@@ -235,13 +243,15 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
         name: "live".into(),
         kind: TaskKind::Turns,
         client: 1,
+        when_one_fails: WhenOneFails::Wait,
+        others: Vec::new(),
         arrivals: vec![poisson(58.7, horizon)],
         enqueue_delay: SimDuration::ZERO,
         steps: steps(&["turn"], 6_300.0, 2.0),
         sla: Some(SimDuration::from_secs(30)),
     };
     let mut scenario = scenario(
-        Provider { limits: vec![limit], faults: vec![overload] },
+        Provider { limits: vec![limit], faults: vec![overload], ..Provider::default() },
         vec![share, breaker],
         vec![client("batch", batch), client("live", live)],
         vec![report, turns],

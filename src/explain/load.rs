@@ -2,12 +2,14 @@
 //! hurts bystanders: the share of the limit that live traffic needs, and the share that all workers of a background
 //! class ask for once the provider answers again and their queue is full.
 
+use super::class::by_client;
 use super::client_warnings::requests_inside;
+use super::concurrency::busy_workers;
 use crate::policy::pacer::Counts;
-use crate::policy::{Mechanism, Role};
+use crate::policy::{Client, Mechanism, Role};
 use crate::provider::{Limit, Window};
 use crate::scenario::Scenario;
-use crate::traffic::{ArrivalProcess, TrafficClass};
+use crate::traffic::{ArrivalProcess, Step, TrafficClass};
 use crate::units::{SimDuration, SimTime};
 
 /// The most spans that the peak is looked for in.
@@ -26,8 +28,11 @@ pub struct Demand {
     pub mean: f64,
     /// In its busiest span, of a minute or of the limit's time from empty to full, whichever is longer.
     pub peak: f64,
-    /// All workers busy, each answered at its mean latency; `None` for turns and where answers take no time.
+    /// All workers busy, each answered at its mean latency; `None` for turns and where answers take no time. Those who
+    /// stand in line before a semaphore ask for nothing.
     pub busy: Option<f64>,
+    /// How many workers that are: all of them, or as many as the class's semaphores let pass at once.
+    pub busy_workers: u64,
     /// What the class's pacer of the same kind lets pass at most; `None` without one.
     pub paced: Option<f64>,
     /// The most requests that each thing which the pacer lets pass can become: 1 where nothing inside it repeats.
@@ -53,18 +58,26 @@ impl Demand {
 /// The demand of every class on every limit.
 pub fn demands(scenario: &Scenario) -> Vec<Demand> {
     let limits = scenario.provider.limits.iter();
-    limits.flat_map(|limit| scenario.traffic.iter().map(move |class| demand(scenario, limit, class))).collect()
+    let all = limits.flat_map(|limit| scenario.traffic.iter().map(move |class| (limit, class)));
+    let asks = |limit: &Limit, class: &TrafficClass| class.steps.iter().any(|step| counts(scenario, limit, step));
+    all.filter(|(limit, class)| asks(limit, class)).map(|(limit, class)| demand(scenario, limit, class)).collect()
+}
+
+/// Whether a limit counts the requests of a step, as long as it asks for its own model.
+pub fn counts(scenario: &Scenario, limit: &Limit, step: &Step) -> bool {
+    limit.models.contains(scenario.provider.model(step.model.as_deref()))
 }
 
 fn demand(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
     let per_second = limit.bucket.amount() as f64 / limit.bucket.per().as_secs_f64();
-    let task: f64 = class.steps.iter().map(|step| cost(limit.counts, step)).sum();
+    let counted = class.steps.iter().filter(|step| counts(scenario, limit, step));
+    let task: f64 = counted.map(|step| cost(limit.counts, step)).sum();
     let share = |rate: f64| rate * task / per_second;
     let begin = scenario.fault_windows().first().map(|(_, window)| window.from).filter(|from| *from > SimTime::ZERO);
     let run = Window { from: SimTime::ZERO, to: scenario.horizon };
     let pacing = tightest_pacer(scenario, limit, class);
     let busy_time: f64 = class.steps.iter().map(|step| step.latency.mean()).sum();
-    let busy = (!class.is_live() && busy_time > 0.0).then(|| share(f64::from(class.workers()) / busy_time));
+    let busy = (!class.is_live() && busy_time > 0.0).then(|| share(busy_workers(scenario, class) as f64 / busy_time));
     Demand {
         limit: limit.name.clone(),
         class: class.name.clone(),
@@ -72,13 +85,14 @@ fn demand(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
         mean: share(rate(class, run)),
         peak: share(peak_rate(class, run, limit.bucket.capacity())),
         busy,
+        busy_workers: busy_workers(scenario, class),
         paced: pacing.map(|(rate, _)| rate / per_second),
         requests_per_pass: pacing.map_or(Some(1), |(_, requests)| requests),
     }
 }
 
 /// The mean cost of one request of a step.
-pub fn cost(counts: Counts, step: &crate::traffic::Step) -> f64 {
+pub fn cost(counts: Counts, step: &Step) -> f64 {
     match counts {
         Counts::Requests => 1.0,
         Counts::InputTokens => step.input_tokens.mean(),
@@ -89,17 +103,22 @@ pub fn cost(counts: Counts, step: &crate::traffic::Step) -> f64 {
 
 /// What the class's tightest pacer of the same kind lets pass, per second, and how many requests each can become.
 fn tightest_pacer(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Option<(f64, Option<u64>)> {
-    let client = scenario.client_of(class);
+    // What a step does past the pacer is not held back: the loosest of the clients counts.
+    let clients = by_client(scenario, class);
+    let tightest: Option<Vec<_>> = clients.iter().map(|(client, _)| tightest_of(scenario, limit, client)).collect();
+    tightest?.into_iter().max_by(|(a, _), (b, _)| a.total_cmp(b))
+}
+
+fn tightest_of(scenario: &Scenario, limit: &Limit, client: &Client) -> Option<(f64, Option<u64>)> {
     let elements = client.elements().iter().enumerate();
     let pacers = elements.filter_map(|(at, element)| match element.role {
         Role::Guard(guard) => match &scenario.guards[guard].mechanism {
             Mechanism::Pacer(pacer) if pacer.counts == limit.counts => {
-                let rate = pacer.bucket.amount() as f64 / pacer.bucket.per().as_secs_f64();
-                Some((rate, requests_inside(client, at)))
+                Some((pacer.highest_rate(), requests_inside(client, at)))
             }
-            Mechanism::Pacer(_) | Mechanism::Breaker(_) => None,
+            Mechanism::Pacer(_) | Mechanism::Breaker(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => None,
         },
-        Role::Retry(_) | Role::Queue(..) => None,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) | Role::Fallback(_) => None,
     });
     pacers.min_by(|(a, _), (b, _)| a.total_cmp(b))
 }

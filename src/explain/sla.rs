@@ -76,8 +76,8 @@ impl Attempt<'_> {
                 break;
             }
             let element = &client.elements()[at];
-            let Some(attempts) = element.role.policy().map(attempts_bound).filter(|attempts| *attempts != Some(1))
-            else {
+            let policy = element.role.policy().filter(|_| !element.role.is_fallback());
+            let Some(attempts) = policy.map(attempts_bound).filter(|attempts| *attempts != Some(1)) else {
                 continue;
             };
             let fewer = (1..attempts.unwrap_or(TRIED).min(TRIED)).rev();
@@ -93,7 +93,7 @@ impl Attempt<'_> {
         if !self.fits(&settings) {
             let course = self.course(&settings);
             let room = self.limit.saturating_sub(course.waits().to).scaled(1.0 / course.requests? as f64);
-            let innermost = client.elements().iter().find(|element| element.role.policy().is_some())?;
+            let innermost = client.elements().iter().find(|element| has_timeout(element))?;
             let timeout = at_most(room).max(self.patience);
             remedies.push(Remedy::key(client, innermost, "timeout", &format!("\"{timeout}\"")));
         }
@@ -110,7 +110,7 @@ impl Attempt<'_> {
 
     /// Whether it fits with a timeout as short as it may be; one that is shorter already stays.
     fn fits_patiently(&self, client: &Client) -> bool {
-        let Some(innermost) = client.elements().iter().position(|element| element.role.policy().is_some()) else {
+        let Some(innermost) = client.elements().iter().position(has_timeout) else {
             return false;
         };
         let shorten = |policy: &mut RetryPolicy| {
@@ -118,6 +118,11 @@ impl Attempt<'_> {
         };
         with(client, innermost, shorten).is_some_and(|client| self.fits(&client))
     }
+}
+
+/// Whether the element can have a timeout.
+fn has_timeout(element: &Element) -> bool {
+    element.role.policy().is_some() && !element.role.is_fallback()
 }
 
 /// The client with another policy in one of its elements.

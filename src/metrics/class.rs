@@ -1,9 +1,9 @@
 //! The numbers of one traffic class in one span of time.
 
 use super::tree::{Number, Tree};
+use crate::observe::by_model;
 use crate::observe::ledger::{ClassTotal, Counts, LayerCounts};
-use crate::observe::{AnswerIndex, WorkerActivity};
-use crate::policy::stack::Client;
+use crate::observe::{AnswerIndex, LayerRows, WorkerActivity};
 use crate::provider::Window;
 use crate::scenario::Scenario;
 use crate::traffic::TrafficClass;
@@ -33,7 +33,7 @@ pub(super) fn class_metrics(
         ("runs", count(counts.runs)),
         ("calls", count(counts.calls)),
         ("requests", count(counts.requests)),
-        ("provider_requests", count(counts.requests)),
+        ("provider_requests", count(counts.provider_requests)),
         ("steps_offered", count(steps_offered)),
         ("amplification", ratio(counts.requests, steps_offered)),
         ("amplification_by_task", ratio(counts.task_requests, steps_offered)),
@@ -54,9 +54,12 @@ pub(super) fn class_metrics(
     if class.workers() > 0 {
         table.push(("worker_time_s", worker_time(class, counts, window)));
     }
-    let client = scenario.client_of(class);
-    table.push(("factors", factors(client, class, total)));
-    table.push(("layers", layers(client, &total.layers)));
+    let rows = LayerRows::of(scenario, class);
+    table.push(("factors", factors(&rows, class, total)));
+    table.push(("layers", layers(&rows, &total.layers)));
+    if !total.models.is_empty() {
+        table.push(("models", models(scenario, total, answers)));
+    }
     named(table)
 }
 
@@ -98,24 +101,25 @@ fn worker_time(class: &TrafficClass, counts: &Counts, window: Window) -> Tree<Nu
     named(WorkerActivity::ALL.map(|activity| (name(activity), real(nanos(activity) as f64 / 1e9))).to_vec())
 }
 
-/// One factor for each layer, outermost first. They multiply to `amplification_by_task` exactly, because each is what
+/// One factor for each layer, outermost first. They multiply to `amplification_by_task` exactly (the factors
+/// of hops left out, which multiply further to what reaches the provider), because each is what
 /// came out of an element on the inside for each time it was entered from the outside.
-fn factors(client: &Client, class: &TrafficClass, total: &ClassTotal) -> Tree<Number> {
+fn factors(rows: &LayerRows<'_>, class: &TrafficClass, total: &ClassTotal) -> Tree<Number> {
     let counts = &total.counts;
-    let inner = client.queue_element().unwrap_or(client.elements().len());
+    let passages = rows.passages(&total.layers, counts.task_requests);
     let mut table = vec![
         ("runs".to_owned(), ratio(counts.runs, counts.offered)),
         ("steps_reached".to_owned(), ratio(counts.steps_reached, counts.runs * class.steps.len() as u64)),
     ];
-    for element in (0..inner).rev() {
-        let inside = if element == 0 { counts.task_requests } else { total.layers[element - 1].entered };
-        table.push((client.elements()[element].name.clone(), ratio(inside, total.layers[element].entered)));
+    for (pair, name) in passages.windows(2).zip(rows.inside()).rev() {
+        table.push(((*name).to_owned(), ratio(pair[0], pair[1])));
     }
     Tree::Table(table)
 }
 
-fn layers(client: &Client, layers: &[LayerCounts]) -> Tree<Number> {
-    let tables = client.elements().iter().zip(layers).map(|(element, counts)| {
+fn layers(rows: &LayerRows<'_>, layers: &[LayerCounts]) -> Tree<Number> {
+    let counts = rows.by_name(layers);
+    let tables = rows.names().iter().zip(&counts).map(|(name, counts)| {
         let table = vec![
             ("entered", count(counts.entered)),
             ("retries", count(counts.retries)),
@@ -124,7 +128,25 @@ fn layers(client: &Client, layers: &[LayerCounts]) -> Tree<Number> {
             ("refused", count(counts.refused)),
             ("waited_s", real(counts.waited_nanos as f64 / 1e9)),
         ];
-        (element.name.clone(), named(table))
+        ((*name).to_owned(), named(table))
+    });
+    Tree::Table(tables.collect())
+}
+
+/// What the requests to each model met.
+fn models(scenario: &Scenario, total: &ClassTotal, answers: &AnswerIndex) -> Tree<Number> {
+    let sources = by_model::sources(&scenario.provider);
+    let tables = total.models.iter().map(|model| {
+        let all = |names: &[String], counts: &[u64]| {
+            Tree::Table(names.iter().zip(counts).map(|(name, n)| (name.clone(), count(*n))).collect())
+        };
+        let table = vec![
+            ("requests", count(model.requests)),
+            ("responses", all(answers.names(), &model.answers)),
+            ("answered_by", all(&sources, &model.by)),
+        ];
+        let name = scenario.provider.models.get(model.model as usize).map_or("none", |model| model.name.as_str());
+        (name.to_owned(), named(table))
     });
     Tree::Table(tables.collect())
 }

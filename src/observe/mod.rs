@@ -1,14 +1,18 @@
 //! What a run leaves behind: counts per class and cell of time, latencies, and series over time. The engine writes
 //! them as it goes; `metrics` reads them afterwards. Neither knows the other.
 
+pub mod by_model;
 pub mod clock;
+pub mod layer_rows;
 pub mod ledger;
 pub mod outcome;
 pub mod phases;
 pub mod series;
 pub mod timeline;
 
+pub use by_model::ModelLedger;
 pub use clock::Clock;
+pub use layer_rows::LayerRows;
 pub use ledger::{AnswerIndex, ClassLedger};
 pub use outcome::{Outcome, Phase};
 pub use phases::PhasePlan;

@@ -10,6 +10,7 @@ use super::picture::Picture;
 use super::sheet::{Frame, Phrase, Sheet};
 use super::theme::Theme;
 use crate::experiment::Verdict;
+use crate::experiment::compare::Cell;
 use crate::report::ablation::{Ablated, findings, telling};
 use crate::report::comparison::{cell, label, unit};
 use crate::report::words::readable;
@@ -75,7 +76,7 @@ fn column(sheet: &mut Sheet, ablated: &Ablated<'_>, row: usize, frame: Frame, th
     let measure = &comparison.trial.measures[row];
     let cells = || comparison.effects.iter().map(|effects| &effects[row].cell);
     let high = cells().filter_map(|cell| cell.statistic.as_ref()).map(|statistic| statistic.p95).fold(0.0, f64::max);
-    let unit = unit(measure.kind, cells().filter_map(|cell| cell.mean()).fold(0.0, f64::max));
+    let unit = unit(measure.kind, cells().filter_map(Cell::mean).fold(0.0, f64::max));
     let plot = frame.right - VALUE;
     let x =
         |value: f64| frame.left + if high > 0.0 { (value / high).clamp(0.0, 1.0) * (plot - frame.left) } else { 0.0 };

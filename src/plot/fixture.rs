@@ -7,11 +7,11 @@ use crate::observe::series::LevelCurve;
 use crate::observe::timeline::{AnswerKind, ClassSeries, WorkerActivity};
 use crate::policy::pacer::Counts;
 use crate::policy::token_bucket::TokenBucket;
-use crate::provider::{Fault, Limit, Profile, Provider, Respond, Window};
+use crate::provider::{Fault, Limit, ModelSet, Profile, Provider, Respond, Window};
 use crate::random::{Distribution, Seed, Stream};
 use crate::scenario::Scenario;
 use crate::stats::Statistic;
-use crate::traffic::{Step, TaskKind, TrafficClass};
+use crate::traffic::{Step, TaskKind, TrafficClass, WhenOneFails};
 use crate::units::{SimDuration, SimTime};
 
 /// A result and its scenario.
@@ -32,11 +32,15 @@ pub(super) fn class(name: &str, kind: TaskKind, steps: usize) -> TrafficClass {
         latency: Distribution::constant(7.1),
         model: None,
         max_tokens: None,
+        group: None,
+        other: None,
     };
     TrafficClass {
         name: name.to_string(),
         kind,
         client: 0,
+        when_one_fails: WhenOneFails::Wait,
+        others: Vec::new(),
         arrivals: Vec::new(),
         enqueue_delay: SimDuration::ZERO,
         steps: (0..steps).map(step).collect(),
@@ -57,6 +61,7 @@ pub(super) fn limit(name: &str) -> Limit {
         refusal_latency: Distribution::constant(0.25),
         hint: None,
         code: None,
+        models: ModelSet::ALL,
     }
 }
 
@@ -72,6 +77,7 @@ pub(super) fn overload(name: &str, from: f64, to: f64) -> Fault {
             should_retry: None,
             code: None,
         },
+        models: ModelSet::ALL,
     }
 }
 
@@ -124,6 +130,7 @@ pub(super) fn quiet(scenario: &Scenario, bin: f64, wide: f64) -> RunResult {
         },
         share_429_bands: Vec::new(),
         queue_bands: Vec::new(),
+        tracks: Vec::new(),
     }
 }
 

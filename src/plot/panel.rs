@@ -19,6 +19,7 @@ use super::share::Share;
 use super::sheet::{Frame, Phrase, Sheet};
 use super::steps::{Bins, Ground};
 use super::theme::Theme;
+use super::tracks::Tracks;
 use super::workers::Workers;
 
 /// Everything that a panel looks at.
@@ -100,6 +101,8 @@ pub(super) enum Body {
     Workers(Workers),
     /// Nothing, where another run that stands beside this one has something.
     Nothing,
+    /// Each task, request by request.
+    Tracks(Tracks),
 }
 
 /// What a panel shows, whichever run it is of: its kind and whose it is.
@@ -178,6 +181,7 @@ impl Panel {
             Body::Level(level) => (2, view.facts.scenario.provider.limits[level.limit].name.clone()),
             Body::Queue(queue) => (3, class(queue.class)),
             Body::Workers(workers) => (4, class(workers.class)),
+            Body::Tracks(_) => (5, String::new()),
             Body::Nothing => (u8::MAX, String::new()),
         }
     }
@@ -189,7 +193,7 @@ impl Panel {
             Body::Share(share) => Some(share.met.clone()),
             Body::Level(level) => Some(level.left.clone()),
             Body::Queue(queue) => Some(queue.length.clone()),
-            Body::Workers(_) | Body::Nothing => None,
+            Body::Workers(_) | Body::Tracks(_) | Body::Nothing => None,
         }
     }
 
@@ -214,7 +218,9 @@ impl Panel {
         let form = view.form;
         self.draw_beside(sheet, view, top, true, None);
         if let Some(note) = self.note.as_ref().filter(|_| form.gutter > 0.0) {
-            note.draw(sheet, view, top);
+            // A panel of marks alone has its marks above its scale, and no height for a number.
+            let marks = matches!(&self.body, Body::Share(share) if share.is_marks_alone());
+            note.draw(sheet, view, if marks { top - self.above } else { top });
         }
     }
 
@@ -246,7 +252,7 @@ impl Panel {
 
     fn grid(&self, sheet: &mut Sheet, view: &View<'_>, ground: &Ground<'_>, marked: bool) {
         let (form, theme) = (view.form, view.theme);
-        for (value, text) in self.marks() {
+        for (value, text) in self.marks(form) {
             let y = ground.y(value);
             let phrase = Phrase::new(text, Face::Regular, form.tick, theme.second);
             if marked {
@@ -258,8 +264,14 @@ impl Panel {
         }
     }
 
-    /// The marks of the value axis: the unit is on the uppermost one.
-    fn marks(&self) -> Vec<(f64, String)> {
+    /// The marks of the value axis: the unit is on the uppermost one. Rows have their names instead.
+    fn marks(&self, form: &Form) -> Vec<(f64, String)> {
+        if let Body::Tracks(tracks) = &self.body {
+            return tracks.names(form);
+        }
+        if matches!(&self.body, Body::Share(share) if share.is_marks_alone()) {
+            return Vec::new();
+        }
         let marks: Vec<f64> = std::iter::once(0.0).chain(self.scale.marks()).collect();
         let last = marks.len() - 1;
         let write = |(i, value): (usize, &f64)| (*value, self.unit.write(*value, self.scale.step, i == last));
@@ -268,7 +280,7 @@ impl Panel {
 
     /// The width of the longest mark.
     pub(super) fn marks_width(&self, form: &Form) -> f64 {
-        self.marks().iter().map(|(_, text)| Face::Regular.width(text, form.tick)).fold(0.0, f64::max)
+        self.marks(form).iter().map(|(_, text)| Face::Regular.width(text, form.tick)).fold(0.0, f64::max)
     }
 }
 
@@ -293,6 +305,7 @@ impl Body {
             Body::Queue(queue) => queue.draw(sheet, view, ground),
             Body::Workers(workers) => workers.draw(sheet, view, ground),
             Body::Nothing => {}
+            Body::Tracks(tracks) => tracks.draw(sheet, view, ground),
         }
     }
 
@@ -308,6 +321,7 @@ impl Body {
                 let label = Label::plain("none", view.theme.second, view.form);
                 label.at(sheet, &[], &ground.frame, (ground.frame.left + 8.0, ground.frame.top + 4.0));
             }
+            Body::Tracks(tracks) => tracks.name(sheet, view, ground),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One way through a client under a script: every attempt, when it was sent, what it got, and what was waited for.
 
+use super::hedged::hedged;
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::backoff::Draws;
 use crate::policy::circuit_breaker::Gate;
@@ -18,6 +19,8 @@ pub(super) struct Attempt {
     pub(super) sent: SimTime,
     pub(super) ended: SimTime,
     pub(super) answer: Answer,
+    /// The fallback that chose another model than the first, and the place of the model among its targets.
+    pub(super) route: Option<(usize, usize)>,
     /// The layer that waited or tried again after it; `None` after the last one.
     pub(super) retried_by: Option<usize>,
 }
@@ -48,9 +51,13 @@ pub(super) struct Path {
 }
 
 impl Path {
-    /// The wait before each attempt but the first.
-    pub(super) fn waits(&self) -> impl Iterator<Item = SimDuration> + '_ {
-        self.attempts.windows(2).map(|pair| pair[1].sent - pair[0].ended)
+    /// The wait before each attempt but the first: since the last one ended, or where that is still out, since it was
+    /// sent.
+    pub(super) fn waits(&self) -> impl ExactSizeIterator<Item = SimDuration> + '_ {
+        self.attempts.windows(2).map(|pair| {
+            let is_out = pair[0].ended > pair[1].sent || pair[0].answer == Answer::CANCELLED;
+            pair[1].sent - if is_out { pair[0].sent } else { pair[0].ended }
+        })
     }
 }
 
@@ -115,7 +122,7 @@ impl<D: Draws, F: Fn(usize, u32, u64) -> D> Host for (&mut World<'_, F>, u64) {
             Note::GaveUp(element, why) => {
                 self.0.gave_up.push((element, why));
             }
-            Note::CallBegan | Note::CallEnded(_) | Note::Entered(_) | Note::Refused(_) => {}
+            Note::CallBegan | Note::CallEnded(_) | Note::RequestBegan | Note::Entered(_) | Note::Refused(..) => {}
         }
     }
 }
@@ -162,8 +169,19 @@ pub(super) fn walk_with<D: Draws>(
                     path.end = if goes_on_for_ever(client, script, &path) { End::Endless } else { End::CutOff };
                     return path;
                 }
-                let (ended, answer) = ask(client, script, &states, now, sent);
-                path.attempts.push(Attempt { sent: now, ended, answer, retried_by: None });
+                let (ended, answer) = if let Some(hedge) = client.hedge() {
+                    hedged(client, hedge, script, &states, now, &mut path.attempts)
+                } else {
+                    let (ended, answer) = ask(client, script, &states, now, sent);
+                    path.attempts.push(Attempt {
+                        sent: now,
+                        ended,
+                        answer,
+                        route: client.route(&states),
+                        retried_by: None,
+                    });
+                    (ended, answer)
+                };
                 path.last = answer;
                 if ended == SimTime::NEVER {
                     let gives_up = client.timeout_at(&states, now).is_some();
@@ -174,7 +192,7 @@ pub(super) fn walk_with<D: Draws>(
                 (now, input) = (ended, Input::Answered(answer));
             }
             // The guards of a probe let everybody pass.
-            Next::Park => {
+            Next::Park | Next::Line(_) => {
                 path.end = End::Hangs;
                 return path;
             }
@@ -204,9 +222,9 @@ fn goes_on_for_ever(client: &Client, script: &Script, path: &Path) -> bool {
 }
 
 /// When request number `n` ends, and with what: the scripted answer, or the client's timeout.
-fn ask(client: &Client, script: &Script, states: &[LayerState], now: SimTime, n: u64) -> (SimTime, Answer) {
+pub(super) fn ask(client: &Client, script: &Script, states: &[LayerState], now: SimTime, n: u64) -> (SimTime, Answer) {
     let entry = script.entry(n);
-    let answer = entry.answer(client.grammar());
+    let answer = entry.answer(client.grammar(), entry.after.map_or(now, |after| now + after));
     let patience = client.timeout_at(states, now).map_or(SimTime::NEVER, |timeout| now + timeout);
     match entry.after {
         Some(after) if now + after <= patience => (now + after, answer),

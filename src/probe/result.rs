@@ -46,6 +46,8 @@ pub enum Attempts {
 pub struct Shown {
     /// The scripted answer, as it was written.
     pub answer: String,
+    /// The model that was asked, where a fallback had left its first one.
+    pub model: Option<String>,
     /// The layer that tried again after it.
     pub retried_by: Option<String>,
 }
@@ -189,13 +191,18 @@ fn without_deadlines(client: &Client) -> Client {
 
 fn shown(client: &Client, script: &Script, path: &Path) -> Vec<Shown> {
     let name = |element: usize| client.elements()[element].name.clone();
+    let model = |(element, target): (usize, usize)| {
+        client.elements()[element].role.fallback().and_then(|fallback| fallback.to.get(target).cloned())
+    };
     let attempts = path.attempts.iter().zip(0..);
     attempts
         .map(|(attempt, n)| Shown {
             answer: match attempt.answer.outcome {
                 Outcome::TimedOut if script.entry(n).after.is_some() => format!("{} (timeout)", script.entry(n).text),
+                Outcome::Cancelled => format!("{} (cancelled)", script.entry(n).text),
                 _ => script.entry(n).text.clone(),
             },
+            model: attempt.route.and_then(model),
             retried_by: attempt.retried_by.map(name),
         })
         .collect()

@@ -4,6 +4,7 @@
 //! the probability of that instant. Two runs with different policies so share the draw of the n-th request of a step
 //! although they send it at different times.
 
+use super::model::ModelSet;
 use super::profile::Profile;
 use super::script::Script;
 use crate::policy::answer::{Answer, Code, Outcome};
@@ -142,6 +143,8 @@ pub struct Fault {
     pub probability: Vec<Profile>,
     /// What a struck request gets.
     pub respond: Respond,
+    /// The models whose requests it strikes.
+    pub models: ModelSet,
 }
 
 #[cfg(test)]

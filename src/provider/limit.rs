@@ -3,6 +3,7 @@
 //! A request is charged in full when it is admitted; a refused request costs nothing. The hint says when the request
 //! would fit, as real providers say it: rounded up to a whole second, and never shorter than some minimum.
 
+use super::model::ModelSet;
 use crate::policy::answer::{Answer, Code};
 use crate::policy::pacer::Counts;
 use crate::policy::token_bucket::TokenBucket;
@@ -42,6 +43,8 @@ pub struct Limit {
     pub hint: Option<HintForm>,
     /// The code in the body of a refusal.
     pub code: Option<String>,
+    /// The models whose requests it counts; requests for others pass it by.
+    pub models: ModelSet,
 }
 
 impl Limit {

@@ -6,6 +6,7 @@
 pub mod fault;
 pub mod header_text;
 pub mod limit;
+pub mod model;
 pub mod profile;
 pub mod receive;
 pub mod script;
@@ -16,6 +17,7 @@ use crate::units::SimDuration;
 
 pub use fault::{Fault, Respond, StreamFault, Window};
 pub use limit::{HintForm, Limit};
+pub use model::{Model, ModelSet, NO_MODEL};
 pub use profile::Profile;
 pub use receive::{AnsweredBy, ProviderState, Verdict};
 pub use script::Script;
@@ -27,6 +29,8 @@ pub struct Provider {
     pub limits: Vec<Limit>,
     /// What goes wrong, in the order of the file; the first fault that strikes answers.
     pub faults: Vec<Fault>,
+    /// All models that are asked for or described; requests name them by their index.
+    pub models: Vec<Model>,
 }
 
 /// What a request asks of the provider.
@@ -40,10 +44,28 @@ pub struct Request<'a> {
     pub output_tokens: u32,
     /// The key of this request's draws: of its class, task, step and ordinal.
     pub key: crate::random::Key,
+    /// The index of the model that it asks, or [`NO_MODEL`].
+    pub model: u8,
     /// How many requests its task has sent before it.
     pub ordinal: u32,
     /// How its client reads hints.
     pub grammar: &'a HintGrammar,
+}
+
+impl Provider {
+    /// Whether it matters which model a request asks.
+    pub fn tells_models_apart(&self) -> bool {
+        let described = self.models.iter().any(|model| model.latency.is_some() || model.context_window.is_some());
+        let some = |models: ModelSet| !models.is_all();
+        let limits = self.limits.iter().any(|limit| some(limit.models));
+        described || limits || self.faults.iter().any(|fault| some(fault.models))
+    }
+
+    /// The index of a model; [`NO_MODEL`] for one that nobody knows.
+    pub fn model(&self, name: Option<&str>) -> u8 {
+        let index = name.and_then(|name| self.models.iter().position(|model| model.name == name));
+        index.map_or(NO_MODEL, |index| index as u8)
+    }
 }
 
 /// The default time until a refusal by a rate limit is back.

@@ -3,6 +3,7 @@
 
 use super::fault::{Fault, Respond};
 use super::limit::Limit;
+use super::model::window_exceeded;
 use super::profile::Piece;
 use super::script::Script;
 use super::{Provider, Request};
@@ -41,6 +42,8 @@ pub enum AnsweredBy {
     Limit(usize),
     /// The service itself.
     Service,
+    /// The model's context window, into which the request does not fit.
+    Window,
 }
 
 /// The provider in a run.
@@ -58,6 +61,8 @@ pub struct ProviderState<'a> {
     fault_answers: Vec<Option<Answer>>,
     /// How each limit refuses, without its hint.
     refusals: Vec<Answer>,
+    /// The context window of each model; empty where none has one.
+    windows: Vec<u32>,
 }
 
 /// Purposes of a request's draws, beyond those named after faults and limits.
@@ -74,11 +79,15 @@ impl<'a> ProviderState<'a> {
             limit_words: settings.limits.iter().map(|limit| Key::word(&limit.name)).collect(),
             fault_answers: settings.faults.iter().map(|fault| fault.respond.answer()).collect(),
             refusals: settings.limits.iter().map(Limit::refusal).collect(),
+            windows: windows(settings),
         }
     }
 
     /// What becomes of a request that arrives at `now`; `service` is asked how long it takes to serve, if it is.
     pub fn receive(&mut self, now: SimTime, request: &Request<'_>, service: impl FnOnce() -> SimDuration) -> Verdict {
+        if self.windows.get(request.model as usize).is_some_and(|window| request.input_tokens > *window) {
+            return Verdict::Answered { at: now, answer: window_exceeded(), by: AnsweredBy::Window };
+        }
         for (index, fault) in self.settings.faults.iter().enumerate() {
             if self.strikes(index, now, request) {
                 return self.fault_verdict(index, fault, now, request);
@@ -93,7 +102,9 @@ impl<'a> ProviderState<'a> {
             return Verdict::Answered { at, answer, by: AnsweredBy::Limit(index) };
         }
         for (limit, level) in self.settings.limits.iter().zip(&mut self.levels) {
-            limit.bucket.withdraw(level, cost(limit, request), now);
+            if limit.models.contains(request.model) {
+                limit.bucket.withdraw(level, cost(limit, request), now);
+            }
         }
         Verdict::Answered { at: now + service(), answer: Answer::DELIVERED, by: AnsweredBy::Service }
     }
@@ -106,7 +117,7 @@ impl<'a> ProviderState<'a> {
     #[inline]
     fn strikes(&mut self, fault: usize, now: SimTime, request: &Request<'_>) -> bool {
         let settings = &self.settings.faults[fault];
-        if settings.window.is_some_and(|window| !window.contains(now)) {
+        if !settings.models.contains(request.model) || settings.window.is_some_and(|window| !window.contains(now)) {
             return false;
         }
         let piece = &mut self.chances[fault][request.class as usize];
@@ -133,6 +144,9 @@ impl<'a> ProviderState<'a> {
     fn longest_shortfall(&self, now: SimTime, request: &Request<'_>) -> Option<(usize, SimDuration)> {
         let mut longest: Option<(usize, SimDuration)> = None;
         for (index, (limit, level)) in self.settings.limits.iter().zip(&self.levels).enumerate() {
+            if !limit.models.contains(request.model) {
+                continue;
+            }
             let shortfall = limit.bucket.shortfall(level, cost(limit, request), now);
             if !shortfall.is_zero() && longest.is_none_or(|(_, known)| shortfall > known) {
                 longest = Some((index, shortfall));
@@ -142,11 +156,18 @@ impl<'a> ProviderState<'a> {
     }
 }
 
+fn windows(settings: &Provider) -> Vec<u32> {
+    if settings.models.iter().all(|model| model.context_window.is_none()) {
+        return Vec::new();
+    }
+    settings.models.iter().map(|model| model.context_window.unwrap_or(u32::MAX)).collect()
+}
+
 /// The answer of a script to a request.
 fn scripted(script: &Script, fault: usize, now: SimTime, request: &Request<'_>) -> Verdict {
     let entry = script.entry(u64::from(request.ordinal));
     let Some(after) = entry.after else { return Verdict::Never { by: AnsweredBy::Fault(fault) } };
-    let answer = entry.answer(request.grammar);
+    let answer = entry.answer(request.grammar, now + after);
     let by = if answer.is_delivered() { AnsweredBy::Service } else { AnsweredBy::Fault(fault) };
     Verdict::Answered { at: now + after, answer, by }
 }

@@ -13,7 +13,11 @@ pub fn text(client: &str, answers: &str, probe: &Probe) -> String {
     let _ = writeln!(out, "{}", verdict(probe));
     out.push('\n');
     let width = probe.shown.iter().map(|shown| shown.answer.chars().count()).max().unwrap_or(0).clamp(6, 44);
-    let _ = writeln!(out, "  request  {:width$}  then", "answer");
+    // Who never falls back is not asked which model is meant.
+    let models = probe.shown.iter().filter_map(|shown| Some(shown.model.as_ref()?.chars().count())).max();
+    let column = models.map(|longest| longest.clamp(5, 24));
+    let model = |name: &str| column.map_or_else(String::new, |wide| format!("{:wide$}  ", shortened(name, wide)));
+    let _ = writeln!(out, "  request  {}{:width$}  then", model("model"), "answer");
     for (n, shown) in probe.shown.iter().enumerate().take(SHOWN) {
         let then = match (probe.waits.get(n), &shown.retried_by) {
             (Some(wait), Some(layer)) => format!("{} ({layer})", waits(wait)),
@@ -21,7 +25,8 @@ pub fn text(client: &str, answers: &str, probe: &Probe) -> String {
             (None, _) => probe.outcome.clone(),
         };
         let answer = shortened(&harmless(&shown.answer), width);
-        let _ = writeln!(out, "  {:>7}  {answer:width$}  {then}", n + 1);
+        let asked = model(&harmless(shown.model.as_deref().unwrap_or("first")));
+        let _ = writeln!(out, "  {:>7}  {asked}{answer:width$}  {then}", n + 1);
     }
     if probe.shown.len() > SHOWN {
         let _ = writeln!(out, "  … and {} more", probe.shown.len() - SHOWN);
@@ -126,7 +131,7 @@ pub fn json(client: &str, answers: &str, probe: &Probe) -> Value {
         Attempts::AtLeast(n) => json!({ "at_least": n }),
         Attempts::Endless => Value::Null,
     };
-    json!({
+    let mut fields = json!({
         "format": "retrycast.probe/1",
         "client": client,
         "answers": answers,
@@ -137,7 +142,11 @@ pub fn json(client: &str, answers: &str, probe: &Probe) -> Value {
         "outcome": probe.outcome,
         "why": probe.why,
         "retried_by": probe.shown.iter().filter_map(|shown| shown.retried_by.clone()).collect::<Vec<String>>(),
-    })
+    });
+    if probe.shown.iter().any(|shown| shown.model.is_some()) {
+        fields["models"] = probe.shown.iter().map(|shown| shown.model.clone()).collect();
+    }
+    fields
 }
 
 fn span(span: &Span) -> Value {

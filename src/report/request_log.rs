@@ -30,8 +30,8 @@ pub struct RequestLog<'a, W> {
 struct Last {
     /// When it ended.
     ended: SimTime,
-    /// The run and the call that it belonged to.
-    call: (u64, u64),
+    /// The run, the step, the call and the model that it belonged to.
+    call: (u32, u8, u32, u8),
     /// Which request of the call it was, from 1.
     place: u64,
 }
@@ -72,13 +72,13 @@ impl<W: Write> Observer for RequestLog<'_, W> {
                 self.last.remove(&(*class, *task));
                 true
             }
-            Fact::RequestEnded { class, task, at, sent, run, call, .. } => {
-                let call = (u64::from(*run), u64::from(*call));
+            Fact::RequestEnded { class, task, at, sent, run, step, call, model, .. } => {
+                let call = (*run, *step, *call, *model);
                 let before = self.last.get(&(*class, *task)).copied();
                 let waited = before.map_or(0.0, |before| (*sent - before.ended).as_secs_f64());
                 let place = before.filter(|before| before.call == call).map_or(1, |before| before.place + 1);
                 self.last.insert((*class, *task), Last { ended: *at, call, place });
-                let attempt = self.innermost_alone(*class).then_some(place);
+                let attempt = self.innermost_alone(*class, *step).then_some(place);
                 let line = self.line(fact, waited, attempt);
                 self.write(&line)
             }
@@ -87,10 +87,12 @@ impl<W: Write> Observer for RequestLog<'_, W> {
 }
 
 impl<W> RequestLog<'_, W> {
-    /// Whether one layer alone repeats requests within a call, so that its attempts are the call's requests.
-    fn innermost_alone(&self, class: u16) -> bool {
-        let client = self.scenario.client_of(&self.scenario.traffic[class as usize]);
-        let layers = client.client_elements().iter().filter(|element| element.role.policy().is_some());
+    /// Whether one layer alone repeats requests within a call, so that its attempts are the call's requests to one
+    /// model.
+    fn innermost_alone(&self, class: u16, step: u8) -> bool {
+        let client = self.scenario.client_at(&self.scenario.traffic[class as usize], step as usize);
+        let layers = client.client_elements().iter();
+        let layers = layers.filter(|element| element.role.policy().is_some() && !element.role.is_fallback());
         layers.count() == 1
     }
 
@@ -106,6 +108,7 @@ impl<W> RequestLog<'_, W> {
             at,
             answer,
             by,
+            model,
             input_tokens,
             output_tokens,
         } = fact
@@ -125,7 +128,7 @@ impl<W> RequestLog<'_, W> {
             "call": call,
             "ordinal": ordinal,
             "request_id": format!("{}-{task}-{}-{ordinal}", traffic.name, step_settings.name),
-            "model": step_settings.model,
+            "model": self.scenario.provider.models.get(*model as usize).map(|model| &model.name),
             "max_tokens": step_settings.max_tokens,
             "status": (answer.status > 0).then_some(answer.status),
             "outcome": answer.outcome.word(),
@@ -151,6 +154,7 @@ impl<W> RequestLog<'_, W> {
             (_, AnsweredBy::Fault(fault)) => json!(format!("fault:{}", provider.faults[fault].name)),
             (_, AnsweredBy::Limit(limit)) => json!(format!("limit:{}", provider.limits[limit].name)),
             (_, AnsweredBy::Service) => json!("service"),
+            (_, AnsweredBy::Window) => json!("context_window"),
         }
     }
 
@@ -215,7 +219,7 @@ mod tests {
         let ordinals: Vec<u64> = of_task.iter().filter_map(|line| line["ordinal"].as_u64()).collect();
         assert_eq!(ordinals, (1..=ordinals.len() as u64).collect::<Vec<u64>>());
         for pair in of_task.windows(2) {
-            let same_call = pair[0]["call"] == pair[1]["call"] && pair[0]["run"] == pair[1]["run"];
+            let same_call = ["call", "run", "step"].iter().all(|key| pair[0][*key] == pair[1][*key]);
             let expected = if same_call { pair[0]["attempt"].as_u64().unwrap() + 1 } else { 1 };
             assert_eq!(pair[1]["attempt"], expected);
         }

@@ -89,6 +89,10 @@ fn definitions() -> Value {
         open_leaves("Outermost first; they multiply to amplification_by_task. `runs` stands for the queue."),
     );
     class.insert("layers".into(), named("$layer", "One entry for each element of the client."));
+    class.insert(
+        "models".into(),
+        named("$model", "One entry for each model that the class can ask for; only where models are told apart."),
+    );
     json!({
         "leaf": {"anyOf": [{"type": ["number", "null"]}, {"$ref": "#/$defs/statistic"}]},
         "statistic": statistic(),
@@ -102,9 +106,22 @@ fn definitions() -> Value {
             },
         },
         "$limit": leaves(&["admitted", "refused", "impossible", "lowest_share", "below_tenth_s"], "Numbers of one limit."),
-        "$guard": leaves(&["trips", "refused", "waits", "waited_s"], "Numbers of one guard."),
+        "$guard": leaves(&["trips", "refused", "waits", "waited_s", "most_in_use"],
+            "Numbers of one guard; `most_in_use` is of semaphores and pools only."),
         "$layer": leaves(&["entered", "retries", "exhausted", "gave_up", "refused", "waited_s"],
             "Numbers of one element of a client."),
+        "$model": {
+            "type": "object",
+            "required": ["requests", "responses", "answered_by"],
+            "additionalProperties": false,
+            "properties": {
+                "requests": leaf(),
+                "responses": open_leaves("As `responses` of the class."),
+                "answered_by": open_leaves("Requests by who answered, in the words of the log: `service`, \
+                    `client:timeout`, `context_window`, `fault:NAME`, `limit:NAME`."),
+            },
+            "description": "Requests to one model.",
+        },
         "series": series(),
     })
 }

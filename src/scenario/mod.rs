@@ -11,14 +11,18 @@ mod distribution;
 mod element;
 mod endless;
 mod failures;
+mod fallback;
 mod fixes;
 mod guards;
+mod hedge;
 mod hints;
 mod layer;
+mod models;
 mod phases;
 mod provider;
 mod refusal;
 mod source;
+mod step_clients;
 mod trace;
 mod traffic;
 mod variants;
@@ -78,6 +82,31 @@ impl Scenario {
     /// The client of a traffic class.
     pub fn client_of(&self, class: &TrafficClass) -> &Client {
         &self.clients[class.client]
+    }
+
+    /// The client that a class uses for one of its steps.
+    pub fn client_at<'a>(&'a self, class: &'a TrafficClass, step: usize) -> &'a Client {
+        class.steps[step].other.map_or_else(|| self.client_of(class), |other| &class.others[other].client)
+    }
+
+    /// All clients of a class: its own, and then those that single steps use.
+    pub fn clients_of<'a>(&'a self, class: &'a TrafficClass) -> impl Iterator<Item = &'a Client> + Clone {
+        std::iter::once(self.client_of(class)).chain(class.others.iter().map(|other| &other.client))
+    }
+
+    /// The models that a class can ask for, by their index: its steps' own, then those that its clients fall back to.
+    pub fn models_of(&self, class: &TrafficClass) -> Vec<u8> {
+        let own = class.steps.iter().map(|step| self.provider.model(step.model.as_deref()));
+        let elements = self.clients_of(class).flat_map(Client::elements);
+        let targets = elements.filter_map(|element| element.role.fallback()).flat_map(|fallback| &fallback.to);
+        let targets = targets.map(|name| self.provider.model(Some(name)));
+        let mut models: Vec<u8> = Vec::new();
+        for model in own.chain(targets) {
+            if !models.contains(&model) {
+                models.push(model);
+            }
+        }
+        models
     }
 
     /// The fault windows, in order of their start, each with the fault's name; windows past the horizon left out.

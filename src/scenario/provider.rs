@@ -3,11 +3,12 @@
 use super::context::{Context, Read, each};
 use super::distribution::{Measure, distribution};
 use super::failures::code;
+use super::models::{Named, models, named};
 use crate::document::{Fault as Wrong, Field, Place, Reader, near};
 use crate::policy::TokenBucket;
 use crate::policy::pacer::Counts;
 use crate::provider::{
-    Fault, HintForm, Limit, Profile, Provider, Respond, Script, StreamFault, WHOLE_SECOND, Window,
+    Fault, HintForm, Limit, Model, ModelSet, Profile, Provider, Respond, Script, StreamFault, WHOLE_SECOND, Window,
     default_refusal_latency,
 };
 use crate::random::Distribution;
@@ -41,19 +42,39 @@ pub(super) struct ReadProvider<'a> {
     pub(super) windows: Vec<(&'a str, When)>,
     /// For each fault, where it says that it hangs.
     pub(super) hangs: Vec<Option<Place>>,
+    /// The models that it describes; `None` where one is wrong.
+    pub(super) models: Option<Vec<Model>>,
+    /// The models that each limit is for.
+    pub(super) limit_models: Vec<Named>,
+    /// The models that each fault is for.
+    pub(super) fault_models: Vec<Named>,
+    /// Where it stands.
+    pub(super) place: Place,
 }
 
 /// Reads the provider.
 pub(super) fn provider<'a>(field: Option<&Field<'a>>, context: &Context<'_>) -> ReadProvider<'a> {
-    let mut read = ReadProvider { limits: Vec::new(), faults: Vec::new(), windows: Vec::new(), hangs: Vec::new() };
+    let mut read = ReadProvider {
+        limits: Vec::new(),
+        faults: Vec::new(),
+        windows: Vec::new(),
+        hangs: Vec::new(),
+        models: Some(Vec::new()),
+        limit_models: Vec::new(),
+        fault_models: Vec::new(),
+        place: field.map_or(Place::TOP, Field::place),
+    };
     let Some(reader) = field.and_then(|field| field.table("limits and faults")) else { return read };
     if let Some(limits) = reader.get("limits").and_then(|field| field.table("limits")) {
-        read.limits = each(&limits, MOST, "limits", limit);
+        read.limits = each(&limits, MOST, "limits", |name, field| limit(name, field, &mut read.limit_models));
         limits.finish();
     }
     if let Some(faults) = reader.get("faults").and_then(|field| field.table("faults")) {
         read.faults = each(&faults, MOST, "faults", |name, field| fault(name, field, context, &mut read));
         faults.finish();
+    }
+    if let Some(field) = reader.get("models") {
+        read.models = models(&field);
     }
     reader.finish();
     read
@@ -61,9 +82,9 @@ pub(super) fn provider<'a>(field: Option<&Field<'a>>, context: &Context<'_>) -> 
 
 impl ReadProvider<'_> {
     /// The settings; `None` where something is wrong.
-    pub(super) fn settled(self) -> Option<Provider> {
+    pub(super) fn settled(self, models: Vec<Model>) -> Option<Provider> {
         let limits = self.limits.into_iter().collect::<Option<_>>()?;
-        Some(Provider { limits, faults: self.faults.into_iter().collect::<Option<_>>()? })
+        Some(Provider { limits, faults: self.faults.into_iter().collect::<Option<_>>()?, models })
     }
 }
 
@@ -94,19 +115,33 @@ pub(super) fn bucket(reader: &Reader<'_>) -> Option<TokenBucket> {
     Some(bucket)
 }
 
-fn limit(name: &str, field: &Field<'_>) -> Option<Limit> {
+fn limit(name: &str, field: &Field<'_>, models: &mut Vec<Named>) -> Option<Limit> {
+    models.push(None);
     let reader = field.table("a limit's settings")?;
     let counts = reader.need("counts", r#"write what is counted, such as "input_tokens""#).and_then(|f| counts(&f));
     let bucket = bucket(&reader);
     let algorithm = reader.or("algorithm", (), |field| field.word(&[("token_bucket", ())]));
+    let named = named(reader.get("models"));
     let refusal = match reader.get("refuse") {
         None => Some(Refusal::default()),
         Some(field) => refusal(&field),
     };
     reader.finish();
     let (counts, bucket, (), refusal) = (counts?, bucket?, algorithm?, refusal?);
+    if let (Some(last), Some(named)) = (models.last_mut(), named) {
+        *last = named;
+    }
     let Refusal { status, after, hint, code } = refusal;
-    Some(Limit { name: name.to_owned(), counts, bucket, status, refusal_latency: after, hint, code })
+    Some(Limit {
+        name: name.to_owned(),
+        counts,
+        bucket,
+        status,
+        refusal_latency: after,
+        hint,
+        code,
+        models: ModelSet::ALL,
+    })
 }
 
 /// How a limit refuses.
@@ -152,6 +187,7 @@ fn fault<'a>(name: &'a str, field: &Field<'a>, context: &Context<'_>, read: &mut
     let before = context.faults.len();
     read.hangs.push(None);
     read.windows.push((name, When::Unknown));
+    read.fault_models.push(None);
     let reader = field.table("a fault's settings")?;
     let window = reader.maybe("window", window);
     if let (Some(last), Some(window)) = (read.windows.last_mut(), window) {
@@ -162,6 +198,9 @@ fn fault<'a>(name: &'a str, field: &Field<'a>, context: &Context<'_>, read: &mut
         context.faults.add(wrong.hint("call the fault by what happens, such as `overload`"));
     }
     let since = window.flatten().map_or(SimTime::ZERO, |window| window.from);
+    if let (Some(last), Some(named)) = (read.fault_models.last_mut(), named(reader.get("models"))) {
+        *last = named;
+    }
     let probability = reader.or("probability", Profile::constant(1.0)?, |field| profile(field, since));
     let by_class = match reader.get("by_class") {
         None => Some(Vec::new()),
@@ -185,7 +224,7 @@ fn fault<'a>(name: &'a str, field: &Field<'a>, context: &Context<'_>, read: &mut
     let (window, probability, by_class, respond) = (window?, probability?, by_class?, respond?);
     let of_class = |class: usize| by_class.iter().find(|(named, _)| *named == class).map(|(_, profile)| profile);
     let probability = (0..context.classes.len()).map(|class| of_class(class).unwrap_or(&probability).clone()).collect();
-    Some(Fault { name: name.to_owned(), window, probability, respond })
+    Some(Fault { name: name.to_owned(), window, probability, respond, models: ModelSet::ALL })
 }
 
 /// A window of two times since the run began.

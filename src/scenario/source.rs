@@ -2,7 +2,9 @@
 //! presets, check; so whatever is written later wins, and whatever is wrong is reported where it was written.
 
 use super::context::Context;
+use super::models::{self, Asked};
 use super::refusal::Refusal;
+use super::step_clients::Known;
 use super::variants::{self, Variants};
 use super::{Scenario, check, clients, fixes, guards, phases, provider, traffic};
 use crate::document::{Faults, Field, Node, Place, Reader, Table, Value, leaves, parse, set};
@@ -164,6 +166,7 @@ pub fn preset_client(preset: &str, sets: &[String]) -> Result<Client, Refusal> {
         guards: Vec::new(),
         clients: vec![word],
         classes: Vec::new(),
+        asked: Asked::default(),
         may_spin: true,
         trace: &|_| Err("no trace can be read here".to_owned()),
     };
@@ -199,15 +202,18 @@ fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scena
         guards: names(root, "guards"),
         clients: names(root, "clients"),
         classes: names(root, "traffic"),
+        asked: Asked::default(),
         may_spin: false,
         trace: source.trace,
     };
-    let read_provider = provider::provider(reader.get("provider").as_ref(), &context);
+    let mut read_provider = provider::provider(reader.get("provider").as_ref(), &context);
     let guards = guards::guards(reader.get("guards").as_ref());
     let clients_field = reader.need("clients", "describe who sends requests as [clients.NAME]");
     let clients = clients::clients(clients_field.as_ref(), &context);
     let traffic_field = reader.need("traffic", "describe who wants what as [traffic.NAME]");
-    let classes = traffic::traffic(traffic_field.as_ref(), &context);
+    let written = clients_field.and_then(|field| field.node.as_table());
+    let known = Known { read: &clients, written };
+    let classes = traffic::traffic(traffic_field.as_ref(), &known, &context);
     let phases = phases::phases(reader.get("phases").as_ref(), &read_provider.windows, &context);
     let origin = phases::origin(reader.get("origin").as_ref(), &read_provider.windows, &context);
     reader.finish();
@@ -215,6 +221,8 @@ fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scena
         &check::Parts { provider: &read_provider, guards: &guards, clients: &clients, classes: &classes },
         faults,
     );
+    let all_asked = clients.iter().all(Option::is_some) && classes.iter().all(Option::is_some);
+    let models = models::settle(&mut read_provider, all_asked, &context);
     let (origin, origin_name) = origin?;
     Some(Scenario {
         name: source.stem().to_owned(),
@@ -225,7 +233,7 @@ fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scena
         horizon: SimTime::ZERO + horizon?,
         origin,
         origin_name,
-        provider: read_provider.settled()?,
+        provider: read_provider.settled(models?)?,
         guards: guards.into_iter().map(|read| Some(read?.guard)).collect::<Option<_>>()?,
         clients: clients.into_iter().map(|read| Some(read?.client)).collect::<Option<_>>()?,
         traffic: classes.into_iter().map(|read| Some(read?.class)).collect::<Option<_>>()?,

@@ -48,6 +48,8 @@ pub enum Fact {
         answer: Answer,
         /// Who answered, or whose silence it was.
         by: AnsweredBy,
+        /// The index of the model that it asked, or [`NO_MODEL`](crate::provider::NO_MODEL).
+        model: u8,
         /// Its input tokens.
         input_tokens: u32,
         /// The output tokens of a full answer.

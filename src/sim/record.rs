@@ -3,6 +3,7 @@
 //! the slabs have grown to that size.
 
 use super::answers::AnswerId;
+use super::bank::Asker;
 use crate::observe::AnswerKind;
 use crate::policy::retry::LayerState;
 use crate::policy::stack::Cursor;
@@ -14,6 +15,9 @@ use crate::units::{SimDuration, SimTime};
 pub(super) const NO_WORKER: u32 = u32::MAX;
 /// No record of its own: a turn has one run, and all of it lies there.
 pub(super) const NO_TASK: u32 = u32::MAX;
+
+/// In the number of requests that a job has sent for a step: the step has its answer, and keeps it.
+pub(super) const STEP_IS_DONE: u32 = 1 << 31;
 
 /// A task that has arrived and not ended.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,6 +60,12 @@ pub(super) enum Doing {
     WaitingLimiter,
     /// It waits in the queue for a worker, to go on where it is.
     WaitingWorker,
+    /// A request is in flight that will never be answered.
+    Hanging,
+    /// It waits for steps that run at once.
+    Joining,
+    /// Nobody wants it any more; its record is free when its pending event has come.
+    Dropped,
 }
 
 /// One execution of a task. It carries the task with it: what an event needs lies in one place.
@@ -80,6 +90,8 @@ pub(super) struct Run {
     pub(super) call_cell: u16,
     pub(super) step: u8,
     pub(super) doing: Doing,
+    /// The model that its last request asked for.
+    pub(super) model: u8,
     pub(super) cursor: Cursor,
     /// Calls begun in this step of this run.
     pub(super) calls: u32,
@@ -89,7 +101,15 @@ pub(super) struct Run {
     pub(super) by: PackedSource,
 }
 
-/// Who answers, in two bytes: the service, then faults, then limits.
+impl Run {
+    /// The run as guards see it that it meets in this client.
+    pub(super) const fn asker(&self, class: u16, client: u16) -> Asker {
+        let Run { worker, input_tokens, output_tokens, .. } = *self;
+        Asker { class, client, worker, input_tokens, output_tokens }
+    }
+}
+
+/// Who answers, in two bytes: the service, then faults and limits in turn, at the end the context window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PackedSource(u16);
 
@@ -99,12 +119,14 @@ impl PackedSource {
             AnsweredBy::Service => 0,
             AnsweredBy::Fault(fault) => 1 + 2 * fault as u16,
             AnsweredBy::Limit(limit) => 2 + 2 * limit as u16,
+            AnsweredBy::Window => u16::MAX,
         })
     }
 
     pub(super) const fn unpack(self) -> AnsweredBy {
         match self.0 {
             0 => AnsweredBy::Service,
+            u16::MAX => AnsweredBy::Window,
             n if n % 2 == 1 => AnsweredBy::Fault(n as usize / 2),
             n => AnsweredBy::Limit(n as usize / 2 - 1),
         }

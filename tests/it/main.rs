@@ -3,6 +3,7 @@
 //! - `theory`: queueing theory and closed forms; the interval over replicates covers the formula.
 //! - `field_cases`: situations from public reports with the answer worked out by hand.
 //! - `compare`, `ablate`: differences within the same worlds have the signs and sizes that were found independently.
+//! - `systems`: the systems of the write-ups, each of which shows what it is there to show.
 //! - `storms`: the incident comes out as reported, and each remedy does what it should.
 //! - `remedies`: no hint of `explain` makes worse what it is a remedy for.
 //! - `conformance`: every measured case of every client library.
@@ -11,12 +12,19 @@
 //! - `provider_answers`: every way in which a provider fails, and who repeats it.
 //! - `probe`: what clients do with a script of answers, from the command line.
 //! - `conservation`: what must add up, adds up, in random scenarios from `small_world`.
+//! - `concurrency`: semaphores, connection pools, size checks, and a bucket that credits its sleep twice.
 //! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
+//! - `gallery`: the pictures of `docs/gallery.md` are today's.
 //! - `golden`: every number of every shipped scenario against `tests/golden/`.
+//! - `several_at_once`: hops and hedges, which send what the application does not see.
 //! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
 //! - `fixes`: what fixes change, and what is refused of them.
+//! - `guard_errors`: the same for guards.
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
 //! - `scenario_vocabulary`: every general key of a retry layer, and what is refused of them.
+//! - `models`: models with limits of their own, and fallbacks.
+//! - `model_report`: what log and report say of models.
+//! - `step_clients`: steps with settings or clients of their own.
 //! - `queue`: the event queue against a model, over random histories.
 //! - `cli`: the program as a shell sees it.
 //! - `experiments`: `compare` and `ablate` as a shell sees them.
@@ -30,6 +38,7 @@ mod ablate;
 #[cfg(feature = "cli")]
 mod cli;
 mod compare;
+mod concurrency;
 mod conformance;
 mod conservation;
 mod determinism;
@@ -37,8 +46,14 @@ mod determinism;
 mod experiments;
 mod field_cases;
 mod fixes;
+#[cfg(feature = "cli")]
+mod gallery;
 mod golden;
+mod guard_errors;
 mod header_grammar;
+#[cfg(feature = "cli")]
+mod model_report;
+mod models;
 mod presets;
 #[cfg(feature = "cli")]
 mod probe;
@@ -54,8 +69,11 @@ mod scenario_robustness;
 mod scenario_vocabulary;
 #[cfg(feature = "cli")]
 mod schema;
+mod several_at_once;
 mod small_world;
 mod stage;
+mod step_clients;
 mod storms;
+mod systems;
 mod theory;
 mod tidy;

@@ -42,6 +42,12 @@ pub(super) fn text(tape: &mut Tape<'_>) -> String {
     for n in 0..tape.below(4) {
         fault(tape, n, &mut text);
     }
+    // Whoever is named is known.
+    text.push_str("[provider.models.big]\n[provider.models.small]\n[provider.models.mini]\n");
+    if tape.seldom() {
+        let (latency, window) = (tape.of(&SHORT), tape.of(&["3k", "100k"]));
+        writeln!(text, "latency = \"{latency}\"\ncontext_window = \"{window}\"").unwrap();
+    }
     guards(tape, &mut text);
     client(tape, "batch", true, &mut text);
     client(tape, "live", false, &mut text);
@@ -52,17 +58,24 @@ pub(super) fn text(tape: &mut Tape<'_>) -> String {
     text
 }
 
+/// For which models a limit or a fault is: all, mostly.
+fn models(tape: &mut Tape<'_>) -> &'static str {
+    if tape.seldom() { tape.of(&["models = [\"big\"]\n", "models = [\"small\", \"mini\"]\n"]) } else { "" }
+}
+
 fn limit(tape: &mut Tape<'_>, n: usize, text: &mut String) {
     let counts = tape.of(&["requests", "input_tokens", "output_tokens", "total_tokens"]);
     let amount = if counts == "requests" { tape.of(&["60", "20", "600"]) } else { tape.of(&["50k", "3k", "700k"]) };
     let capacity = tape.of(&["1m", "6s", "30s", "5m"]);
     let hint = tape.of(&["\"exact\"", "\"none\"", "{ minimum = \"2s\" }", "{ round_up_to = \"1s\" }"]);
     writeln!(text, "[provider.limits.limit{n}]\ncounts = \"{counts}\"\namount = \"{amount}\"\nper = \"1m\"").unwrap();
+    text.push_str(models(tape));
     writeln!(text, "capacity = \"{capacity}\"\nrefuse = {{ status = 429, hint = {hint} }}").unwrap();
 }
 
 fn fault(tape: &mut Tape<'_>, n: usize, text: &mut String) {
     writeln!(text, "[provider.faults.fault{n}]").unwrap();
+    text.push_str(models(tape));
     if tape.sometimes() {
         let window = tape.of(&["[\"5s\", \"20s\"]", "[\"0s\", \"1m\"]", "[\"10s\", \"10m\"]", "[\"29s\", \"31s\"]"]);
         writeln!(text, "window = {window}").unwrap();
@@ -108,14 +121,30 @@ fn guards(tape: &mut Tape<'_>, text: &mut String) {
          pauses_workers = {pauses}\non_close = \"{close}\""
     )
     .unwrap();
+    let (permits, scope) = (tape.of(&[3, 1, 2]), tape.of(&["global", "class", "process"]));
+    let full = tape.of(&[
+        "wait_at_most = \"2s\"",
+        "when_full = \"reject\"",
+        "wait_at_most = \"100ms\"",
+        "when_full = \"wait\"",
+    ]);
+    writeln!(text, "[guards.slots]\nscope = \"{scope}\"\nsemaphore = {{ permits = {permits}, {full} }}").unwrap();
+    let timeout = tape.of(&["", ", timeout = \"1s\"", ", timeout = \"7s\""]);
+    writeln!(text, "[guards.sockets]\npool = {{ connections = {}{timeout} }}", tape.below(3) + 1).unwrap();
+    writeln!(text, "[guards.fits]\nsize = {{ at_most = {} }}", tape.of(&[9000, 2000])).unwrap();
 }
 
 fn client(tape: &mut Tape<'_>, name: &str, is_jobs: bool, text: &mut String) {
     writeln!(text, "[clients.{name}]\nlayers = [").unwrap();
+    for guard in ["sockets", "fits"] {
+        if tape.seldom() {
+            writeln!(text, "  {{ name = \"{guard}\", guard = \"{guard}\", kind = \"client\" }},").unwrap();
+        }
+    }
     // The innermost layer has a timeout: a hang would else be refused.
     let timeout = tape.of(&["10s", "900ms", "40s"]);
     writeln!(text, "  {{ name = \"sdk\", kind = \"client\", timeout = \"{timeout}\", {} }},", layer(tape)).unwrap();
-    for guard in ["share", "fuse"] {
+    for guard in ["share", "fuse", "slots"] {
         if tape.sometimes() {
             let kind = tape.of(&["client", "decorator"]);
             writeln!(text, "  {{ name = \"{guard}\", guard = \"{guard}\", kind = \"{kind}\" }},").unwrap();
@@ -127,6 +156,12 @@ fn client(tape: &mut Tape<'_>, name: &str, is_jobs: bool, text: &mut String) {
                 break;
             }
         }
+    }
+    if tape.seldom() {
+        let on = tape.of(&["\"any\"", "[429, 529]", "[\"short_circuited\", 400]"]);
+        let to = tape.of(&["[\"small\"]", "[\"mini\", \"small\"]"]);
+        writeln!(text, "  {{ name = \"fallback\", kind = \"decorator\", fallback = {{ to = {to}, on = {on} }} }},")
+            .unwrap();
     }
     if tape.sometimes() {
         let holds = if is_jobs && tape.seldom() { ", holds_worker = false" } else { "" };
@@ -191,9 +226,16 @@ fn class(tape: &mut Tape<'_>, name: &str, is_jobs: bool, text: &mut String) {
         let tokens = tape.of(&["100", "{ lognormal = { mean = \"2k\", sigma = 0.4 } }", "{ uniform = [0, 9000] }"]);
         let latency =
             tape.of(&["\"1s\"", "\"0s\"", "{ exponential = { mean = \"2s\" } }", "{ uniform = [\"0s\", \"20s\"] }"]);
+        let own = [
+            "",
+            ", client = \"live\"",
+            ", with = { sdk = { max_attempts = 1 } }",
+            ", with = { sdk = { timeout = \"3s\" } }",
+        ];
+        let own = if tape.seldom() { tape.of(&own) } else { "" };
         writeln!(
             text,
-            "  {{ name = \"s{n}\", input_tokens = {tokens}, output_tokens = {tokens}, latency = {latency} }},"
+            "  {{ name = \"s{n}\", model = \"big\", input_tokens = {tokens}, output_tokens = {tokens}, latency = {latency}{own} }},"
         )
         .unwrap();
     }

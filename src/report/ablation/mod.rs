@@ -33,9 +33,9 @@ pub fn telling(compared: &Compared<'_>) -> Vec<usize> {
     };
     let jobs = |measure: &Measure| matches!(&measure.of, Of::Class { live: false, .. });
     let live = |measure: &Measure| matches!(&measure.of, Of::Class { live: true, .. });
-    let mut rows = find(&|m| m.headline && jobs(m) && m.key == "amplification");
+    let mut rows = find(&|m| m.headline && m.key == "amplification");
     rows.extend(find(&|m| jobs(m) && m.part == Part::Whole && m.key == "failed"));
-    rows.extend(find(&|m| m.headline && jobs(m) && m.key == "latency_s.max"));
+    rows.extend(find(&|m| m.headline && m.key == "latency_s.max"));
     let mut classes: Vec<&str> = Vec::new();
     for class in measures.iter().filter(|measure| live(measure)).filter_map(Measure::class) {
         if !classes.contains(&class) {

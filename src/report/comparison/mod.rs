@@ -55,12 +55,14 @@ pub struct Change {
 }
 
 impl Change {
-    /// Whether the setting belongs to the world: provider, arrivals, sizes and time, not clients, guards and workers.
+    /// Whether the setting belongs to the world: provider, arrivals, sizes and time, not clients, guards, workers and how
+    /// long a caller may wait.
     pub fn is_of_the_world(&self) -> bool {
         let names: Vec<&str> = self.path.split('.').collect();
         match names.as_slice() {
             ["provider", ..] | ["horizon"] => true,
-            ["traffic", _, key, ..] => !matches!(*key, "client" | "workers"),
+            ["traffic", _, "steps", _, key, ..] => !matches!(*key, "client" | "with"),
+            ["traffic", _, key, ..] => !matches!(*key, "client" | "workers" | "sla"),
             _ => false,
         }
     }

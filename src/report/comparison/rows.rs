@@ -29,9 +29,11 @@ const WHOLE: [&str; 9] = [
     "max_requests_per_task",
 ];
 
-/// The rows of a class in a phase: for jobs what multiplied, for turns who met a 429.
-const PHASE_OF_JOBS: [&str; 3] = ["requests", "amplification", "requests_per_call_peak"];
-const PHASE_OF_TURNS: [&str; 1] = ["tasks_with_429_share"];
+/// The rows of a class in the storm: what multiplied.
+const IN_STORM: [&str; 3] = ["requests", "amplification", "requests_per_call_peak"];
+
+/// The rows of live classes in every phase: who met a 429.
+const IN_PHASES: [&str; 1] = ["tasks_with_429_share"];
 
 /// The groups of rows, in the order in which a page shows them.
 pub fn groups(compared: &Compared<'_>) -> Vec<Group> {
@@ -98,13 +100,13 @@ fn is_shown(measure: &Measure, class: &TrafficClass, all: &[Measure]) -> bool {
         return false;
     }
     let key = measure.key.as_str();
-    match (&measure.part, live) {
-        (Part::Whole, _) => WHOLE.contains(&key) || key == "amplification" && measure.headline,
-        (Part::Phase(_), true) => PHASE_OF_TURNS.contains(&key),
-        // Jobs are told of in the phase of the storm alone: the others are its echo.
-        (Part::Phase(_), false) => {
-            let is_storm = |other: &Measure| other.headline && other.part == measure.part;
-            PHASE_OF_JOBS.contains(&key) && all.iter().any(|other| is_storm(other) && other.of == measure.of)
+    match &measure.part {
+        Part::Whole => WHOLE.contains(&key) || key == "amplification" && measure.headline,
+        Part::Phase(_) if *live && IN_PHASES.contains(&key) => true,
+        // What multiplied is told of the phase of the storm alone: the others are its echo.
+        Part::Phase(_) => {
+            let is_storm = |other: &Measure| other.headline && other.key == "requests" && other.part == measure.part;
+            IN_STORM.contains(&key) && all.iter().any(|other| is_storm(other) && other.of == measure.of)
         }
     }
 }

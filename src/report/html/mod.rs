@@ -46,6 +46,7 @@ pub fn page(subject: &Subject<'_>, extras: Extras<'_>) -> String {
         body.push_str(&sections::timeline(extras, &finding));
         body.push_str(&sections::phases(subject));
         body.push_str(&sections::factors(subject, &story));
+        body.push_str(&sections::models(subject));
         body.push_str(&sections::guards(subject));
     }
     body.push_str(&sections::certainty(subject));

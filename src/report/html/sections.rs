@@ -5,6 +5,7 @@ use crate::metrics::Tree;
 use crate::report::counting;
 use crate::report::headline::{Headline, Tint, headlines, place};
 use crate::report::json::{FORMAT, digest};
+use crate::report::model_table::{self, HEADS, model_table};
 use crate::report::phase_table::{Row, phase_table};
 use crate::report::quantity::{Unit, count, modes_of};
 use crate::report::story::{Scope, Story, Subject};
@@ -201,6 +202,31 @@ fn meaning(key: &str) -> &'static str {
         "steps_reached" => "share of its steps that a run gets to",
         _ => "attempts per entry",
     }
+}
+
+/// What each model was asked and answered, and who sent its failures; nothing where models are not told apart.
+pub(super) fn models(subject: &Subject<'_>) -> String {
+    let rows = model_table(subject);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let heads = HEADS.map(|head| format!("<th scope=\"col\">{head}</th>")).concat();
+    let row = |row: &model_table::Row| {
+        let cells = HEADS.iter().zip(&row.cells);
+        let cells = cells.map(|(head, cell)| format!("<td data-phase=\"{head}\">{cell}</td>"));
+        let cells = cells.collect::<Vec<String>>().concat();
+        format!(
+            "<tr><th scope=\"row\">{} to {}</th>{cells}<td data-phase=\"failed by\">{}</td></tr>\n",
+            escaped(&row.class),
+            escaped(&row.model),
+            sentence(&row.failed_by.join(", "))
+        )
+    };
+    let rows = rows.iter().map(row).collect::<Vec<String>>().concat();
+    format!(
+        "<section>\n<h2>Which model answered what</h2>\n<table class=\"factors\">\n<thead><tr><th scope=\"col\">requests \
+         of</th>{heads}<th scope=\"col\">failed by</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</section>\n"
+    )
 }
 
 /// What breakers and pacers did; nothing where none acted.

@@ -61,9 +61,9 @@ fn joined(views: impl Iterator<Item = View>, room: usize) -> Option<View> {
     let end = |view: &View| view.from_s + view.column_s * view.columns as f64;
     let joined = views.reduce(|a, b| {
         let from_s = a.from_s.min(b.from_s);
-        let column_s = a.column_s.max(b.column_s);
-        let columns = ((end(&a).max(end(&b)) - from_s) / column_s).ceil() as usize;
-        View { from_s, column_s, columns }
+        let wider = a.column_s.max(b.column_s);
+        let columns = ((end(&a).max(end(&b)) - from_s) / wider).ceil() as usize;
+        View { from_s, column_s: wider, columns }
     })?;
     // Wider columns of whole ones where there are too many.
     let times = joined.columns.div_ceil(room).max(1);

@@ -136,7 +136,7 @@ fn walk<D: Draws>(client: &Client, scripts: &[Script], draws: impl Fn(usize, u64
             Next::Send => {
                 way.waits.extend(ended.map(|ended: SimTime| now - ended));
                 way.steps.push(step);
-                way.last = scripts[step].entry(asked[step]).answer(client.grammar());
+                way.last = scripts[step].entry(asked[step]).answer(client.grammar(), now);
                 asked[step] += 1;
                 world.sent += 1;
                 (ended, input) = (Some(now), Input::Answered(way.last));
@@ -147,7 +147,7 @@ fn walk<D: Draws>(client: &Client, scripts: &[Script], draws: impl Fn(usize, u64
                 (input, step) = (Input::Begin, step + 1);
             }
             // No gate of this world parks anybody.
-            Next::Done(_) | Next::Park => return way,
+            Next::Done(_) | Next::Park | Next::Line(_) => return way,
         }
     }
 }
