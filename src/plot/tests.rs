@@ -160,12 +160,15 @@ fn workers_go_on_at_once_only_where_they_do() {
 
 #[test]
 fn what_workers_wait_for_is_named_after_what_is_there() {
-    let mut fixture = guarded(crate::explain::adversary::breaker());
-    let waiting = &mut fixture.result.timeline.classes[1].workers;
-    waiting[WorkerActivity::WaitingLimiter as usize][192..234].fill(60.0);
-    waiting[WorkerActivity::Serving as usize][192..234].fill(0.0);
-    let text = said(&draw(&fixture, &Theme::LIGHT, &Form::WIDE));
-    assert!(text.contains("waits for a breaker") && !text.contains("limiter"), "{text}");
+    let [breaker, slots] = crate::explain::adversary::guards();
+    for (guard, word) in [(breaker, "waits for a breaker"), (slots, "waits for a permit")] {
+        let mut fixture = guarded(guard);
+        let waiting = &mut fixture.result.timeline.classes[1].workers;
+        waiting[WorkerActivity::WaitingLimiter as usize][192..234].fill(60.0);
+        waiting[WorkerActivity::Serving as usize][192..234].fill(0.0);
+        let text = said(&draw(&fixture, &Theme::LIGHT, &Form::WIDE));
+        assert!(text.contains(word) && !text.contains("limiter"), "{text}");
+    }
 }
 
 #[test]

@@ -21,6 +21,7 @@
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
 //! - `scenario_vocabulary`: every general key of a retry layer, and what is refused of them.
 //! - `models`: models with limits of their own, and fallbacks.
+//! - `model_report`: what log and report say of models.
 //! - `step_clients`: steps with settings or clients of their own.
 //! - `queue`: the event queue against a model, over random histories.
 //! - `cli`: the program as a shell sees it.
@@ -41,6 +42,8 @@ mod gallery;
 mod golden;
 mod guard_errors;
 mod header_grammar;
+#[cfg(feature = "cli")]
+mod model_report;
 mod models;
 mod presets;
 #[cfg(feature = "cli")]

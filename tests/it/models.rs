@@ -5,14 +5,12 @@ use retrycast::explain::explain;
 use retrycast::probe::probe;
 use retrycast::provider::{AnsweredBy, Script};
 use retrycast::random::Seed;
-use retrycast::report::request_log::RequestLog;
-use retrycast::sim::{Fact, simulate, simulate_observed};
-use serde_json::Value;
+use retrycast::sim::{Fact, simulate};
 
 use super::stage::{Run, facts, read, said};
 
 /// Jobs of one step that asks for opus.
-fn jobs(world: &str, layers: &str, step: &str) -> String {
+pub(super) fn jobs(world: &str, layers: &str, step: &str) -> String {
     format!(
         r#"
         horizon = "2h"
@@ -37,8 +35,9 @@ fn down(models: &str) -> String {
     format!("[provider.faults.down]\nmodels = {models}\nrespond = {{ status = 429, after = \"0s\" }}\n")
 }
 
-const SDK: &str = r#"{ name = "sdk", max_attempts = 3, retry_on = [429, "5xx"] },"#;
-const FALLBACK: &str = r#"{ name = "fallback", fallback = { to = ["haiku"], on = [429, "5xx", "timeout"] } },"#;
+pub(super) const SDK: &str = r#"{ name = "sdk", max_attempts = 3, retry_on = [429, "5xx"] },"#;
+pub(super) const FALLBACK: &str =
+    r#"{ name = "fallback", fallback = { to = ["haiku"], on = [429, "5xx", "timeout"] } },"#;
 const OUTER: &str = r#"{ name = "app", kind = "decorator", max_attempts = 4, retry_on = "any" },"#;
 const QUEUE: &str = r#"{ name = "queue", kind = "queue", max_attempts = 2, retry_on = "any" },"#;
 
@@ -146,7 +145,7 @@ fn a_short_circuit_inside_falls_back_without_a_request() {
 }
 
 /// Two buckets of one request an hour, one for each model.
-const LIMITS: &str = r#"
+pub(super) const LIMITS: &str = r#"
     [provider.limits.big]
     counts = "requests"
     models = ["opus"]
@@ -199,37 +198,6 @@ fn a_model_has_a_latency_and_a_context_window() {
     // A request that just fits takes the model's time.
     let run = Run::of(&read(&jobs(&models.replace("999", "1000"), sdk, "")), 1);
     assert_eq!((run.number("classes.job.latency_s.max"), run.count("classes.job.requests")), (5.0, 1));
-}
-
-#[test]
-fn the_log_says_which_model_and_which_limit_answered_which_attempt() {
-    let text = jobs(LIMITS, &[SDK, FALLBACK].concat(), "").replace(r#"["0s"]"#, r#"["0s", "1m"]"#);
-    let scenario = read(&text);
-    let mut lines = Vec::new();
-    let mut log = RequestLog::new(&scenario, &mut lines);
-    simulate_observed(&scenario, Seed(1), &mut log);
-    log.finish().unwrap();
-    let text = String::from_utf8(lines).unwrap();
-    let seen: Vec<(String, String, u64)> = text
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap())
-        .map(|line| {
-            let text = |key: &str| line[key].as_str().unwrap().to_owned();
-            (text("model"), text("answered_by"), line["attempt"].as_u64().unwrap())
-        })
-        .collect();
-    let line = |model: &str, by: &str, attempt: u64| (model.to_owned(), by.to_owned(), attempt);
-    let expected = [
-        line("opus", "service", 1),
-        line("opus", "limit:big", 1),
-        line("opus", "limit:big", 2),
-        line("opus", "limit:big", 3),
-        line("haiku", "service", 1),
-    ];
-    assert_eq!(seen, expected);
-    // The report's table says the same.
-    let run = Run::of(&scenario, 1);
-    assert_eq!(run.count("classes.job.models.opus.answered_by.limit:big"), 3);
 }
 
 #[test]

@@ -336,6 +336,12 @@ fn every_line_of_the_page_on_retry_layers_works() {
                 assert_eq!(said(line), "accepted\n", "{line}");
                 continue;
             }
+            Some("fallback") => {
+                // Who falls back says from where.
+                let text = scenario(line).replacen("input_tokens", "model = \"first\", input_tokens", 1);
+                assert!(read(&text, None, &[]).is_ok(), "{line}");
+                continue;
+            }
             Some("respond") => {
                 let layer = scenario("max_attempts = 2, retry_on = \"any\", timeout = \"9s\"");
                 assert!(read(&format!("{layer}[provider.faults.x]\n{line}\n"), None, &[]).is_ok(), "{line}");
