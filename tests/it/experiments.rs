@@ -296,3 +296,14 @@ fn no_line_of_a_page_is_wider_than_the_terminal() {
         }
     }
 }
+
+#[test]
+fn where_there_are_no_jobs_a_comparison_is_of_the_turns() {
+    let document = document(&["compare", "what_to_retry.toml", "--quick"]);
+    let finding = document["findings"][0]["text"].as_str().unwrap();
+    // One try instead of three of each request that is refused for its key is two thirds fewer.
+    assert!(finding.starts_with("`classified` sends 67 % fewer requests in the auth"), "{finding}");
+    let headlines = document["measures"].as_array().unwrap().iter().filter(|measure| measure["is_headline"] == true);
+    let paths: Vec<&str> = headlines.filter_map(|measure| measure["path"].as_str()).collect();
+    assert!(paths.contains(&"phases.auth.classes.question.amplification"), "{paths:?}");
+}
