@@ -6,7 +6,7 @@ use crate::policy::circuit_breaker::WhenOpen;
 use crate::policy::classify::MAX_STATUS;
 use crate::policy::header::HintGrammar;
 use crate::policy::{Answer, Client, Code, Guard, Mechanism, Outcome, OutcomeSet, Role};
-use crate::provider::{Limit, Provider, Respond};
+use crate::provider::{Limit, Provider, Respond, Slots};
 
 /// Statuses that are always shown: a permanent fault, the two odd ones that client libraries repeat, a rate limit, a
 /// server error, and two ways of saying overload.
@@ -25,6 +25,7 @@ pub struct AnswerKind {
 pub fn shown(provider: &Provider, guards: &[Guard], client: &Client) -> Vec<AnswerKind> {
     let mut statuses: Vec<u16> = SHOWN.to_vec();
     statuses.extend(provider.limits.iter().map(|limit| limit.status));
+    statuses.extend(provider.slots.iter().map(|slots| slots.status));
     statuses.extend(
         fault_answers(provider, client.grammar()).filter(|answer| answer.status > 0).map(|answer| answer.status),
     );
@@ -68,7 +69,7 @@ pub fn of_fault(respond: &Respond, grammar: &HintGrammar) -> Vec<Answer> {
     let Respond::Script(script) = respond else { return vec![respond.answer().unwrap_or(Answer::TIMED_OUT)] };
     let mut answers = Vec::new();
     for entry in script.entries() {
-        let answer = if entry.after.is_some() { entry.answer(grammar) } else { Answer::TIMED_OUT };
+        let answer = entry.answer(grammar);
         if !answer.is_delivered() && !answers.contains(&answer) {
             answers.push(answer);
         }
@@ -78,7 +79,7 @@ pub fn of_fault(respond: &Respond, grammar: &HintGrammar) -> Vec<Answer> {
 
 /// The provider's answers that carry a word on retrying or a code, each once.
 fn marked(provider: &Provider) -> Vec<Answer> {
-    let refusals = provider.limits.iter().map(Limit::refusal);
+    let refusals = provider.limits.iter().map(Limit::refusal).chain(provider.slots.iter().map(Slots::refusal));
     let mut marked: Vec<Answer> = fault_answers(provider, &HintGrammar::default())
         .chain(refusals)
         .filter(|answer| answer.should_retry.is_some() || answer.code != Code::NONE)
@@ -98,9 +99,14 @@ fn word_with_code(answer: &Answer, provider: &Provider) -> String {
         | Respond::Drop { .. }
         | Respond::Unreachable { .. }
         | Respond::Script(_)
-        | Respond::Hang => None,
+        | Respond::Hang
+        | Respond::ConnectHang
+        | Respond::Silence { .. }
+        | Respond::SlowFirstToken(_) => None,
     });
-    let mut codes = of_faults.chain(provider.limits.iter().filter_map(|limit| limit.code.as_deref()));
+    let mut codes = of_faults
+        .chain(provider.limits.iter().filter_map(|limit| limit.code.as_deref()))
+        .chain(provider.slots.iter().filter_map(|slots| slots.code.as_deref()));
     match codes.find(|name| answer.code != Code::NONE && Code::named(name) == answer.code) {
         Some(code) => format!("{} {code}", word(answer)),
         None => word(answer),
@@ -118,6 +124,7 @@ pub fn word(answer: &Answer) -> String {
         Outcome::TimedOut => "timeout".into(),
         Outcome::Dropped => "dropped".into(),
         Outcome::ConnectTimedOut
+        | Outcome::WriteTimedOut
         | Outcome::PoolTimedOut
         | Outcome::Silent
         | Outcome::Unreachable

@@ -69,8 +69,10 @@ pub struct Repetition {
     pub hint_bound: Option<SimDuration>,
     /// Whether a wait keeps the worker.
     pub holds_worker: bool,
-    /// The longest time one attempt may take.
+    /// The longest time that one attempt waits for an answer in one piece.
     pub timeout: Option<SimDuration>,
+    /// The longest time of each phase of an attempt, in words.
+    pub timeout_words: Option<String>,
     /// The limit on the layer's total time, in words.
     pub deadline_words: Option<String>,
     /// Where a retried job goes; only a queue has it.
@@ -128,7 +130,8 @@ fn repetition(policy: &RetryPolicy, unit: &'static str, requeue: Option<Requeue>
         hint_words: hint_words(policy),
         hint_bound: hint_bound(policy),
         holds_worker: policy.holds_worker && requeue.is_none(),
-        timeout: policy.timeout,
+        timeout: policy.timeout.until_answered(),
+        timeout_words: words::timeouts(&policy.timeout),
         deadline_words: policy.deadline.map(|deadline| {
             let total = words::duration(deadline.total);
             match deadline.check {

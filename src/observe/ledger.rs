@@ -45,9 +45,11 @@ impl AnswerIndex {
     pub fn of(&self, answer: &Answer) -> usize {
         match answer.outcome {
             Outcome::Delivered | Outcome::Refused => self.by_status[answer.status as usize] as usize,
-            Outcome::TimedOut | Outcome::ConnectTimedOut | Outcome::PoolTimedOut | Outcome::Silent => {
-                self.timeout as usize
-            }
+            Outcome::TimedOut
+            | Outcome::ConnectTimedOut
+            | Outcome::WriteTimedOut
+            | Outcome::PoolTimedOut
+            | Outcome::Silent => self.timeout as usize,
             Outcome::Unreachable
             | Outcome::Dropped
             | Outcome::CutShort
@@ -92,6 +94,18 @@ pub struct Counts {
     pub short_circuited: u64,
     /// Retries that a retry budget did not allow.
     pub suppressed: u64,
+    /// Requests of those calls that the server really carried out.
+    pub effects: u64,
+    /// Those of them that did the step of a task once more.
+    pub repeated_effects: u64,
+    /// Tasks that were given up although the step that failed had been carried out.
+    pub failed_with_effect: u64,
+    /// Requests of those calls that were sent right after one that had shown some output.
+    pub repeated_output: u64,
+    /// The server's time for requests of those calls, in nanoseconds.
+    pub server_nanos: u64,
+    /// What of it was for callers who had left.
+    pub wasted_server_nanos: u64,
     /// Worker time in nanoseconds, by [`WorkerActivity`]; idle is left to the reader.
     pub worker_nanos: [u64; 5],
 }
@@ -124,6 +138,8 @@ pub struct ClassLedger {
     pub layers: Vec<LayerCounts>,
     /// Latencies of delivered tasks, by cell of arrival.
     pub latencies: Vec<LatencyStore>,
+    /// Times from arrival to the first token of delivered tasks, by cell of arrival; empty where nothing is streamed.
+    pub first_tokens: Vec<LatencyStore>,
     elements: usize,
     answer_kinds: usize,
 }
@@ -136,9 +152,17 @@ impl ClassLedger {
             answers: vec![0; cells * answer_kinds],
             layers: vec![LayerCounts::default(); cells * elements],
             latencies: (0..cells).map(|_| LatencyStore::new()).collect(),
+            first_tokens: Vec::new(),
             elements,
             answer_kinds,
         }
+    }
+
+    /// The same for a class whose first tokens are timed.
+    #[must_use]
+    pub fn streaming(mut self) -> ClassLedger {
+        self.first_tokens.resize_with(self.cells.len(), LatencyStore::new);
+        self
     }
 
     /// The counts of an element in a cell.
@@ -177,6 +201,7 @@ impl ClassLedger {
             answers: vec![0; self.answer_kinds],
             layers: vec![LayerCounts::default(); self.elements],
             latency: LatencyStore::new(),
+            first_token: LatencyStore::new(),
         };
         for cell in cells {
             total.counts.add(&self.cells[cell]);
@@ -185,6 +210,9 @@ impl ClassLedger {
             let layers = &self.layers[cell * self.elements..][..self.elements];
             total.layers.iter_mut().zip(layers).for_each(|(sum, n)| sum.add(n));
             total.latency.merge(&self.latencies[cell]);
+            if let Some(first_tokens) = self.first_tokens.get(cell) {
+                total.first_token.merge(first_tokens);
+            }
         }
         total
     }
@@ -201,6 +229,8 @@ pub struct ClassTotal {
     pub layers: Vec<LayerCounts>,
     /// Latencies of delivered tasks.
     pub latency: LatencyStore,
+    /// Times from arrival to the first token of delivered tasks.
+    pub first_token: LatencyStore,
 }
 
 impl Counts {
@@ -220,6 +250,12 @@ impl Counts {
         self.requests_with_429 += other.requests_with_429;
         self.short_circuited += other.short_circuited;
         self.suppressed += other.suppressed;
+        self.effects += other.effects;
+        self.repeated_effects += other.repeated_effects;
+        self.failed_with_effect += other.failed_with_effect;
+        self.repeated_output += other.repeated_output;
+        self.server_nanos += other.server_nanos;
+        self.wasted_server_nanos += other.wasted_server_nanos;
         for (sum, nanos) in self.worker_nanos.iter_mut().zip(other.worker_nanos) {
             *sum += nanos;
         }

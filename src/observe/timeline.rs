@@ -34,6 +34,7 @@ impl AnswerKind {
             (
                 Outcome::TimedOut
                 | Outcome::ConnectTimedOut
+                | Outcome::WriteTimedOut
                 | Outcome::PoolTimedOut
                 | Outcome::Silent
                 | Outcome::Unreachable

@@ -32,11 +32,13 @@ pub enum Outcome {
     ShortCircuited,
     /// A limiter on the client's side refused at once.
     LimiterFull,
+    /// The request was not written within its timeout.
+    WriteTimedOut,
 }
 
 impl Outcome {
     /// All outcomes, each with its word in scenario files.
-    pub const ALL: [(Outcome, &'static str); 13] = [
+    pub const ALL: [(Outcome, &'static str); 14] = [
         (Outcome::Delivered, "ok"),
         (Outcome::Refused, "refused"),
         (Outcome::TimedOut, "read_timeout"),
@@ -50,6 +52,7 @@ impl Outcome {
         (Outcome::StreamBroken, "stream_broken"),
         (Outcome::ShortCircuited, "short_circuited"),
         (Outcome::LimiterFull, "limiter_full"),
+        (Outcome::WriteTimedOut, "write_timeout"),
     ];
 
     /// Its word in scenario files.

@@ -18,6 +18,7 @@ pub mod pacer;
 pub mod retry;
 pub mod retry_budget;
 pub mod stack;
+pub mod timeouts;
 pub mod token_bucket;
 
 pub use answer::{Answer, Code, Hint, Outcome};
@@ -32,4 +33,5 @@ pub use pacer::Pacer;
 pub use retry::{Decision, GiveUp, RetryPolicy};
 pub use retry_budget::RetryBudget;
 pub use stack::Client;
+pub use timeouts::{Course, Timeouts};
 pub use token_bucket::{TokenBucket, TokenBucketState};

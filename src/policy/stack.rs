@@ -7,13 +7,14 @@
 //! until the answer leaves the stack. It never waits; it says what to wait for. The event loop only interprets
 //! [`Next`].
 
-use super::answer::Answer;
+use super::answer::{Answer, Outcome};
 use super::backoff::Draws;
 use super::circuit_breaker::Gate;
 pub use super::element::{Element, Kind, Place, Requeue, Resume, Role};
 use super::header::HintGrammar;
 use super::retry::{Decision, GiveUp, LayerState, RetryPolicy};
 use super::retry_budget::{Passage, RetryBudget};
+use super::timeouts::{Course, Patience, Phases, Timeouts};
 use crate::units::{SimDuration, SimTime};
 
 /// A named client: what stands between application code and the provider.
@@ -28,9 +29,7 @@ pub struct Client {
     call_edge: usize,
     /// Elements `0..queue_edge` are inside the run. Invariant: at most one element, the last, is outside.
     queue_edge: usize,
-    timeout: Option<SimDuration>,
-    /// Whether some layer's timeout shrinks with what is left of its total time.
-    timeout_shrinks: bool,
+    patience: Patience,
     grammar: HintGrammar,
 }
 
@@ -139,10 +138,12 @@ impl Client {
         }
         let call_edge = elements.iter().filter(|element| element.kind == Kind::Client).count();
         let queue_edge = elements.len() - queues;
-        let timeout = elements[..queue_edge].iter().filter_map(|element| element.role.policy()?.timeout).min();
-        let timeout_shrinks = elements.iter().any(|element| element.role.policy().is_some_and(|p| p.timeout_shrinks));
+        let policies = elements[..queue_edge].iter().filter_map(|element| element.role.policy());
+        let timeouts = policies.fold(Timeouts::NONE, |all, policy| all.and(policy.timeout));
+        let shrinks = elements.iter().any(|element| element.role.policy().is_some_and(|p| p.timeout_shrinks));
+        let patience = Patience::new(timeouts, shrinks);
         let grammar = HintGrammar::plain();
-        Some(Client { name, for_tests, elements, call_edge, queue_edge, timeout, timeout_shrinks, grammar })
+        Some(Client { name, for_tests, elements, call_edge, queue_edge, patience, grammar })
     }
 
     /// The elements, innermost first.
@@ -163,19 +164,34 @@ impl Client {
         }
     }
 
-    /// The longest time that one request may take, total times that shrink it left out.
-    pub const fn timeout(&self) -> Option<SimDuration> {
-        self.timeout
+    /// The longest time that one request may take in this client's world, total times that shrink it left out; `None`
+    /// where nothing bounds it.
+    pub fn timeout(&self) -> Option<SimDuration> {
+        self.patience.timeouts.longest(self.patience.phases)
     }
 
-    /// The longest time that a request which is sent now may take.
+    /// How long it waits for what of a request: the shortest time of all layers.
+    pub const fn patience(&self) -> &Patience {
+        &self.patience
+    }
+
+    /// When the client gives up a request that it sends now and that would go like this, and what it sees then; `None`
+    /// where it waits to its end.
     #[inline]
-    pub fn timeout_at(&self, states: &[LayerState], now: SimTime) -> Option<SimDuration> {
-        if !self.timeout_shrinks {
-            return self.timeout;
+    pub fn gives_up(&self, states: &[LayerState], now: SimTime, course: &Course) -> Option<(SimTime, Outcome)> {
+        let mut left = None;
+        if self.patience.shrinks {
+            let elements = self.elements[..self.queue_edge].iter().zip(states);
+            left = elements.filter_map(|(element, state)| element.role.policy()?.left_at(state, now)).min();
         }
-        let elements = self.elements[..self.queue_edge].iter().zip(states);
-        elements.filter_map(|(element, state)| element.role.policy()?.timeout_at(state, now)).min()
+        self.patience.gives_up(now, left, course)
+    }
+
+    /// The same client in a world in which these phases of a request take time.
+    #[must_use]
+    pub fn in_world(mut self, phases: Phases) -> Client {
+        self.patience.phases = phases;
+        self
     }
 
     /// How the client reads hints.

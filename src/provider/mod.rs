@@ -1,4 +1,5 @@
-//! The provider turns a request at an instant into a response: fault windows first, then rate limits, then service.
+//! The provider turns a request at an instant into a response: fault windows first, then rate limits, then limits on
+//! requests in flight, then service.
 //!
 //! Faults come first because an overloaded server refuses before it counts: in the incident this models, 529s did not
 //! use up the rate limit (`docs/validation.md`).
@@ -9,6 +10,8 @@ pub mod limit;
 pub mod profile;
 pub mod receive;
 pub mod script;
+pub mod service;
+pub mod slots;
 
 use crate::policy::header::HintGrammar;
 use crate::random::Distribution;
@@ -19,14 +22,20 @@ pub use limit::{HintForm, Limit};
 pub use profile::Profile;
 pub use receive::{AnsweredBy, ProviderState, Verdict};
 pub use script::Script;
+pub use service::{Abandoned, Service};
+pub use slots::{Slots, SlotsState};
 
 /// The settings of the provider.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Provider {
     /// Rate limits; a request must fit into all of them.
     pub limits: Vec<Limit>,
+    /// Limits on requests in flight; a request must find a slot in all of them.
+    pub slots: Vec<Slots>,
     /// What goes wrong, in the order of the file; the first fault that strikes answers.
     pub faults: Vec<Fault>,
+    /// What becomes of requests whose callers have left.
+    pub abandoned: Abandoned,
 }
 
 /// What a request asks of the provider.
@@ -40,10 +49,23 @@ pub struct Request<'a> {
     pub output_tokens: u32,
     /// The key of this request's draws: of its class, task, step and ordinal.
     pub key: crate::random::Key,
+    /// How long it takes until the connection stands.
+    pub connect: SimDuration,
+    /// How long it takes from then until the request is written.
+    pub write: SimDuration,
     /// How many requests its task has sent before it.
     pub ordinal: u32,
     /// How its client reads hints.
     pub grammar: &'a HintGrammar,
+}
+
+impl Request<'_> {
+    /// How it comes to the provider, as if it ended there.
+    pub fn arrives(&self, now: crate::units::SimTime) -> crate::policy::Course {
+        let connected = now + self.connect;
+        let written = connected + self.write;
+        crate::policy::Course { connected, written, ..crate::policy::Course::at_once(now, written) }
+    }
 }
 
 /// The default time until a refusal by a rate limit is back.

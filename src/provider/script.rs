@@ -1,14 +1,18 @@
 //! The answers of a scripted server.
 //!
-//! A comma list of `STATUS`, `drop`, `unreachable`, `cut`, `hang`, `silence`, `stream_failed`, `stream_broken`, each
-//! with `key=value` headers or fields behind it and perhaps `slow=DURATION` before it; values may be quoted, since
-//! dates hold commas. The last answer repeats for ever, and the word `forever` may say so.
+//! A comma list of `STATUS`, `drop`, `unreachable`, `cut`, `hang`, `connect_hang`, `silence`, `stream_failed`,
+//! `stream_broken`, each with `key=value` headers or fields behind it and perhaps `slow=DURATION` before it; values may
+//! be quoted, since dates hold commas. Further durations say when the phases of the request end: `connect=`, `write=`,
+//! `first_token=`, and `at=` with `for=` a silence in the middle. The last answer repeats for ever, and the word
+//! `forever` may say so.
 
 use super::header_text::said;
+use super::service::Service;
+use crate::policy::Course;
 use crate::policy::answer::{Answer, Code, Outcome};
 use crate::policy::header::{HintGrammar, HintHeader, Said};
-use crate::units::SimDuration;
 use crate::units::parse;
+use crate::units::{SimDuration, SimTime};
 
 /// What a scripted server answers, in order; the last answer repeats.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,13 +26,27 @@ pub struct Script {
 pub struct Entry {
     /// As it was written, without its fields' quotes.
     pub text: String,
-    /// Until it is there; `None` never.
+    /// Until it is there, once the request is written; `None` never.
     pub after: Option<SimDuration>,
+    /// What else its phases take.
+    phases: Phases,
     outcome: Outcome,
     status: u16,
     should_retry: Option<bool>,
     code: Code,
     hints: Vec<(HintHeader, Said)>,
+}
+
+/// What the phases of a request take beside its answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Phases {
+    connect: Option<SimDuration>,
+    write: Option<SimDuration>,
+    first_token: Option<SimDuration>,
+    /// When the answer falls silent.
+    at: Option<SimDuration>,
+    /// For how long, where it goes on.
+    gap: Option<SimDuration>,
 }
 
 /// What is wrong with a script.
@@ -45,8 +63,8 @@ pub struct ScriptFault {
 /// The most answers of a script.
 const MOST_ENTRIES: usize = 100_000;
 
-const FORMS: &str = "write a status from 200 to 599, or one of drop, unreachable, cut, hang, silence, stream_failed, \
-                     stream_broken, such as '429 retry-after=2, 200'";
+const FORMS: &str = "write a status from 200 to 599, or one of drop, unreachable, cut, hang, connect_hang, silence, \
+                     stream_failed, stream_broken, such as '429 retry-after=2, 200'";
 
 impl Script {
     /// The script of this text; dates are read as seen at `now_unix_s`. All faults are found, not only the first.
@@ -94,6 +112,36 @@ impl Entry {
             code: self.code,
         }
     }
+
+    /// Whether the connection stands and nothing ever comes back.
+    pub fn hangs(&self) -> bool {
+        self.outcome == Outcome::TimedOut
+    }
+
+    /// What a client would see of it, and when, that takes so long to connect and to write its request.
+    pub fn course(&self, sent: SimTime, connect: SimDuration, write: SimDuration) -> Course {
+        let Phases { first_token, at, gap, .. } = self.phases;
+        let connected = sent + connect + self.phases.connect.unwrap_or_default();
+        let written = connected + write + self.phases.write.unwrap_or_default();
+        let Some(takes) = self.after else {
+            return match self.outcome {
+                Outcome::ConnectTimedOut => Course::without_connection(SimTime::NEVER),
+                Outcome::Silent => {
+                    let begins = Service { first_token, takes: SimDuration::MAX };
+                    begins.course_into_silence(connected, written, at.unwrap_or_default())
+                }
+                _ => Service::whole(SimDuration::MAX).course(connected, written),
+            };
+        };
+        if self.outcome == Outcome::Unreachable {
+            return Course::without_connection(sent + takes);
+        }
+        let service = Service { first_token, takes };
+        match (at, gap) {
+            (Some(at), Some(gap)) => service.course_with_gap(connected, written, at, gap),
+            _ => service.course(connected, written),
+        }
+    }
 }
 
 /// The spans between separators that stand outside quotes.
@@ -129,6 +177,7 @@ fn entry(text: &str, span: std::ops::Range<usize>, is_last: bool, now_unix_s: f6
     let mut read = Entry {
         text: words.iter().map(|word| text[word.clone()].replace(['"', '\''], "")).collect::<Vec<_>>().join(" "),
         after: Some(SimDuration::ZERO),
+        phases: Phases::default(),
         outcome: Outcome::Refused,
         status: 0,
         should_retry: None,
@@ -163,7 +212,24 @@ fn entry(text: &str, span: std::ops::Range<usize>, is_last: bool, now_unix_s: f6
         let message = if part.trim().is_empty() { "is empty" } else { "has fields and no answer" };
         return Err(fault(span, message.into(), FORMS));
     }
-    Ok(read)
+    match incoherent(&read) {
+        Some((message, hint)) => Err(fault(span, message.into(), hint)),
+        None => Ok(read),
+    }
+}
+
+/// A silence that the answer does not have, and what to write instead.
+fn incoherent(read: &Entry) -> Option<(&'static str, &'static str)> {
+    match (read.phases.at, read.phases.gap) {
+        (None, Some(_)) => Some(("goes silent at no time", "write when it does, such as at=3s")),
+        (Some(_), None) if read.outcome != Outcome::Silent => {
+            Some(("goes silent and does not say for how long", "write for=25s beside it, or `silence` for ever"))
+        }
+        (Some(_), Some(_)) if read.outcome != Outcome::Delivered => {
+            Some(("goes on after a silence, and only a success does", "write a status such as 200, or leave out `for`"))
+        }
+        _ => None,
+    }
 }
 
 fn kind(read: &mut Entry, word: &str) -> Result<(), String> {
@@ -175,6 +241,7 @@ fn kind(read: &mut Entry, word: &str) -> Result<(), String> {
         "stream_failed" => Outcome::StreamFailed,
         "stream_broken" => Outcome::StreamBroken,
         "hang" => Outcome::TimedOut,
+        "connect_hang" => Outcome::ConnectTimedOut,
         "ok" => Outcome::Delivered,
         _ => {
             let status = word.parse::<u16>().ok().filter(|status| (200..=599).contains(status));
@@ -186,7 +253,7 @@ fn kind(read: &mut Entry, word: &str) -> Result<(), String> {
         }
     };
     match read.outcome {
-        Outcome::TimedOut | Outcome::Silent => read.after = None,
+        Outcome::TimedOut | Outcome::ConnectTimedOut | Outcome::Silent => read.after = None,
         Outcome::Delivered if read.status == 0 => read.status = 200,
         _ => {}
     }
@@ -196,11 +263,29 @@ fn kind(read: &mut Entry, word: &str) -> Result<(), String> {
 /// Headers by which AWS services name an error, beside the field `error_code`.
 const CODE_FIELDS: [&str; 3] = ["error_code", "error-code", "x-amzn-errortype"];
 
+/// The phase of this name.
+fn phase<'p>(phases: &'p mut Phases, key: &str) -> Option<&'p mut Option<SimDuration>> {
+    match key {
+        "connect" => Some(&mut phases.connect),
+        "write" => Some(&mut phases.write),
+        "first_token" => Some(&mut phases.first_token),
+        "at" => Some(&mut phases.at),
+        "for" => Some(&mut phases.gap),
+        _ => None,
+    }
+}
+
 fn field(read: &mut Entry, key: &str, value: &str, now_unix_s: f64) -> Result<(), (String, String)> {
     if key == "slow" {
         let after = parse::duration(value)
             .map_err(|misread| (misread.to_string(), "write slow=3s before a status".to_owned()))?;
         read.after = read.after.map(|_| after);
+        return Ok(());
+    }
+    if let Some(phase) = phase(&mut read.phases, key) {
+        let length = parse::duration(value)
+            .map_err(|misread| (misread.to_string(), format!("write a duration such as {key}=3s")))?;
+        *phase = Some(length);
         return Ok(());
     }
     if CODE_FIELDS.contains(&key) {
@@ -236,7 +321,7 @@ fn field(read: &mut Entry, key: &str, value: &str, now_unix_s: f64) -> Result<()
 fn meant(key: &str) -> Option<&'static str> {
     const LONGEST: usize = 64;
     let headers = HintHeader::ALL.iter().map(|(_, name)| *name);
-    let known = headers.chain(CODE_FIELDS).chain(["slow", "x-should-retry"]);
+    let known = headers.chain(CODE_FIELDS).chain(["slow", "first_token", "x-should-retry"]);
     let distance = |name: &&str| {
         let slips = strsim::osa_distance(key, name);
         (slips <= (name.len() / 4).min(2)).then_some(slips)
@@ -313,7 +398,36 @@ mod tests {
 
     #[test]
     fn what_never_comes_has_no_time() {
-        assert_eq!(script("hang").entry(0).after, None);
-        assert_eq!(script("silence").entry(0).after, None);
+        for never in ["hang", "connect_hang", "silence"] {
+            assert_eq!(script(never).entry(0).after, None, "{never}");
+        }
+    }
+
+    #[test]
+    fn every_phase_of_a_request_can_be_scripted() {
+        let course = |text: &str| {
+            let course = script(text).entry(0).course(SimTime::ZERO, SimDuration::ZERO, SimDuration::ZERO);
+            let Course { connected, written, first, quiet, resumes, ends } = course;
+            [connected, written, first, quiet, resumes, ends]
+                .map(|at| if at == SimTime::NEVER { None } else { Some(at.as_secs_f64()) })
+        };
+        let all = |second: f64| [Some(0.0), Some(0.0), Some(second), Some(second), Some(second), Some(second)];
+        assert_eq!((course("slow=3s 429"), course("cut")), (all(3.0), all(0.0)));
+        // By hand: connected after 1 s, written after 3 s; first byte 2 s and silence 4 s after that.
+        let phases = "connect=1s write=2s first_token=2s at=4s for=25s slow=10s 200";
+        assert_eq!(course(phases), [1.0, 3.0, 5.0, 7.0, 32.0, 38.0].map(Some));
+        assert_eq!(course("connect_hang"), [None; 6]);
+        assert_eq!(course("hang"), [Some(0.0), Some(0.0), None, None, None, None]);
+        assert_eq!(course("silence at=3s"), [Some(0.0), Some(0.0), Some(3.0), Some(3.0), None, None]);
+        assert_eq!(course("slow=2s unreachable"), [None, None, None, None, None, Some(2.0)]);
+    }
+
+    #[test]
+    fn a_silence_that_the_answer_does_not_have_is_refused() {
+        assert_eq!(faults("200 for=3s"), ["goes silent at no time"]);
+        assert_eq!(faults("200 at=3s"), ["goes silent and does not say for how long"]);
+        assert_eq!(faults("silence at=3s for=3s, 529 at=1s for=1s").len(), 2);
+        assert_eq!(faults("200 first_tokn=3s"), ["is not known, found first_tokn"]);
+        assert_eq!(faults("200 connect=soon").len(), 1);
     }
 }

@@ -236,7 +236,14 @@ fn waits(class: &ClassExplanation) -> String {
 
 fn time(class: &ClassExplanation) -> String {
     let Some(timeout) = class.timeout else {
-        return "no timeout: a request that hangs takes for ever".into();
+        return match class.answered_within {
+            None => "no timeout: a request that hangs takes for ever".into(),
+            Some(time) => format!(
+                "{} until an answer begins, and nothing over all of a request: one that connects, writes or flows slowly \
+                 may take for ever",
+                words::duration(time)
+            ),
+        };
     };
     let (step, task) = (class.step_course.wall, class.task_course.wall);
     let mut sentence = format!(

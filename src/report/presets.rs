@@ -137,7 +137,7 @@ fn facts(preset: Preset) -> Vec<String> {
     }
     facts.extend(readings(&client, policy));
     facts.extend(repetition.deadline_words.clone());
-    facts.extend(policy.timeout.map(|timeout| format!("gives each attempt {}", duration(timeout))));
+    facts.extend(repetition.timeout_words.as_ref().map(|timeout| format!("gives each attempt {timeout}")));
     facts.extend(policy.budget.as_ref().map(budget));
     facts.extend(handed_back(policy.hands_back.exhausted));
     if let Some((place, resume)) = repetition.requeue_words() {

@@ -75,7 +75,9 @@ fn check_hang(fault: &provider::Fault, hang: Place, parts: &Parts<'_>, faults: &
         let Some(class) = class.as_ref().filter(|_| fault.probability[index].peak() > 0.0) else { continue };
         let Some(client) = parts.client_of(class).filter(|read| !read.doubtful) else { continue };
         let mut policies = client.client.elements().iter().filter_map(|element| element.role.policy());
-        if client.client.timeout().is_none() && !policies.any(|policy| policy.timeout_shrinks) {
+        if client.client.patience().timeouts.until_answered().is_none()
+            && !policies.any(|policy| policy.timeout_shrinks)
+        {
             let (class, client) = (&class.class.name, &client.client.name);
             let message = format!("a request of `{class}` would wait for ever: `{client}` has no timeout");
             faults.add(Fault::new(hang, message).hint(r#"give a layer of the client a `timeout`, such as "60s""#));

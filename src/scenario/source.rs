@@ -4,7 +4,7 @@
 use super::context::Context;
 use super::refusal::Refusal;
 use super::variants::{self, Variants};
-use super::{Scenario, check, clients, guards, phases, provider, traffic};
+use super::{Scenario, check, clients, guards, phases, provider, requests, traffic};
 use crate::document::{Faults, Field, Node, Place, Reader, Table, Value, parse, set};
 use crate::policy::Client;
 use crate::preset::Preset;
@@ -188,6 +188,10 @@ fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, f
         faults,
     );
     let (origin, origin_name) = origin?;
+    let provider = read_provider.settled();
+    let traffic = classes.into_iter().map(|read| Some(read?.class)).collect::<Option<Vec<_>>>();
+    let (provider, traffic) = (provider?, traffic?);
+    let phases_of_requests = requests::phases(&provider, &traffic);
     Some(Scenario {
         name: source.stem().to_owned(),
         title: title?,
@@ -196,10 +200,13 @@ fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, f
         horizon: SimTime::ZERO + horizon?,
         origin,
         origin_name,
-        provider: read_provider.settled()?,
+        provider,
         guards: guards.into_iter().map(|read| Some(read?.guard)).collect::<Option<_>>()?,
-        clients: clients.into_iter().map(|read| Some(read?.client)).collect::<Option<_>>()?,
-        traffic: classes.into_iter().map(|read| Some(read?.class)).collect::<Option<_>>()?,
+        clients: clients
+            .into_iter()
+            .map(|read| Some(read?.client.in_world(phases_of_requests)))
+            .collect::<Option<_>>()?,
+        traffic,
         phases: phases?,
     })
 }

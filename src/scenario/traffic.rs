@@ -6,7 +6,7 @@ use super::distribution::{Measure, distribution};
 use crate::document::{Fault, Field, Place, Reader, reader};
 use crate::provider::Window;
 use crate::random::Distribution;
-use crate::traffic::{Step, TaskKind, TrafficClass};
+use crate::traffic::{Idempotency, Step, TaskKind, TrafficClass};
 use crate::units::{SimDuration, SimTime};
 
 /// The most traffic classes.
@@ -130,6 +130,10 @@ fn step(item: &Field<'_>) -> Option<Step> {
     let output_tokens = reader.or("output_tokens", none, |field| distribution(field, Measure::Tokens));
     let latency = reader.need("latency", r#"write how long the provider takes, such as "2s""#);
     let latency = latency.and_then(|field| distribution(&field, Measure::Seconds));
+    let time = |key| reader.maybe(key, |field| distribution(field, Measure::Seconds));
+    let (first_token, connect, write) = (time("first_token"), time("connect"), time("write"));
+    let keys = [("none", Idempotency::None), ("call", Idempotency::Call), ("task", Idempotency::Task)];
+    let idempotency = reader.or("idempotency", Idempotency::None, |field| field.word(&keys));
     let model = reader.maybe("model", |field| field.text().map(str::to_owned));
     let max_tokens = reader.maybe("max_tokens", |field| field.whole(1..=1_000_000_000).map(|tokens| tokens as u32));
     reader.finish();
@@ -138,6 +142,10 @@ fn step(item: &Field<'_>) -> Option<Step> {
         input_tokens: input_tokens?,
         output_tokens: output_tokens?,
         latency: latency?,
+        first_token: first_token?,
+        connect: connect?,
+        write: write?,
+        idempotency: idempotency?,
         model: model?,
         max_tokens: max_tokens?,
     })

@@ -5,11 +5,11 @@ use crate::observe::AnswerIndex;
 use crate::policy::circuit_breaker::BreakerCounts;
 use crate::policy::guard::Mechanism;
 use crate::policy::stack::{Client, Element, Role};
-use crate::provider::Respond;
+use crate::provider::{Abandoned, Provider, Respond};
 use crate::random::stream::mix;
 use crate::random::{Distribution, Key, Seed};
 use crate::scenario::Scenario;
-use crate::traffic::TrafficClass;
+use crate::traffic::{Idempotency, TrafficClass};
 
 /// One traffic class, compiled.
 pub(super) struct Class<'a> {
@@ -35,6 +35,12 @@ pub(super) mod purpose {
     pub(crate) const TOKENS: u64 = u64::from_be_bytes(*b"  tokens");
     /// The service time of a request.
     pub(crate) const SERVICE: u64 = u64::from_be_bytes(*b" service");
+    /// The time until the first token of its answer.
+    pub(crate) const FIRST_TOKEN: u64 = u64::from_be_bytes(*b"f. token");
+    /// The time until its connection stands.
+    pub(crate) const CONNECT: u64 = u64::from_be_bytes(*b" connect");
+    /// The time until it is written.
+    pub(crate) const WRITE: u64 = u64::from_be_bytes(*b"   write");
     /// The jitter of a client's elements.
     pub(crate) const JITTER: u64 = u64::from_be_bytes(*b"  jitter");
     /// Arrivals of a class.
@@ -84,9 +90,13 @@ pub(super) fn answer_index(scenario: &Scenario) -> AnswerIndex {
         | Respond::Cut { .. }
         | Respond::Drop { .. }
         | Respond::Unreachable { .. }
-        | Respond::Hang => Vec::new(),
+        | Respond::Hang
+        | Respond::ConnectHang
+        | Respond::Silence { .. }
+        | Respond::SlowFirstToken(_) => Vec::new(),
     });
-    let statuses: Vec<u16> = limits.chain(faults).collect();
+    let slots = scenario.provider.slots.iter().map(|slots| slots.status);
+    let statuses: Vec<u16> = limits.chain(slots).chain(faults).collect();
     AnswerIndex::new(&statuses)
 }
 
@@ -106,8 +116,18 @@ pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
         for step in &class.steps {
             let shapes = [&step.input_tokens, &step.output_tokens, &step.latency].map(Distribution::shape);
             words.push(format!("{} {shapes:?}", step.name));
+            let phases = [&step.first_token, &step.connect, &step.write];
+            if phases.iter().any(|phase| phase.is_some()) || step.idempotency != Idempotency::None {
+                words.push(format!("{phases:?} {:?}", step.idempotency));
+            }
         }
     }
+    let Provider { slots, abandoned, faults, .. } = &scenario.provider;
+    if !slots.is_empty() || *abandoned != Abandoned::default() {
+        words.push(format!("{slots:?} {abandoned:?}"));
+    }
+    let told = faults.iter().filter_map(|fault| Some((&fault.name, fault.carried_out?)));
+    words.extend(told.map(|(name, carried_out)| format!("{name} {carried_out}")));
     words.iter().fold(0, |digest, word| mix(digest ^ Key::word(word)))
 }
 

@@ -18,10 +18,31 @@ pub struct Step {
     pub output_tokens: Distribution,
     /// Seconds that the provider needs to answer it.
     pub latency: Distribution,
+    /// Seconds until the first byte of the answer, which is a stream then; `None` where it is there all at once.
+    pub first_token: Option<Distribution>,
+    /// Seconds until the connection of a request stands; `None` for no time.
+    pub connect: Option<Distribution>,
+    /// Seconds until a request is written, once its connection stands; `None` for no time.
+    pub write: Option<Distribution>,
+    /// How the provider knows that it has carried the step out before.
+    pub idempotency: Idempotency,
     /// The model that it asks, for logs.
     pub model: Option<String>,
     /// The `max_tokens` that it asks with, for logs.
     pub max_tokens: Option<u32>,
+}
+
+/// How far a key goes by which the provider recognises that it has carried out the same thing before, and does not do it
+/// again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Idempotency {
+    /// There is no key: every request is a new one.
+    #[default]
+    None,
+    /// One key for each call.
+    Call,
+    /// One key for the step of a task, over all its calls and runs.
+    Task,
 }
 
 /// What kind of task a class has.
@@ -61,6 +82,11 @@ impl TrafficClass {
     /// Whether someone waits for each task of this class.
     pub const fn is_live(&self) -> bool {
         matches!(self.kind, TaskKind::Turns)
+    }
+
+    /// Whether the answer to one of its steps is a stream whose first byte is timed.
+    pub fn streams(&self) -> bool {
+        self.steps.iter().any(|step| step.first_token.is_some())
     }
 
     /// How many workers the class has; 0 for turns.

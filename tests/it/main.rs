@@ -40,9 +40,11 @@ mod readme;
 #[cfg(feature = "cli")]
 mod reference;
 mod remedies;
+mod request_phases;
 mod scenario_errors;
 mod scenario_robustness;
 mod scenario_vocabulary;
+mod server_side;
 mod small_world;
 mod stage;
 mod storms;

@@ -12,12 +12,12 @@ use super::answers::Answers;
 use super::bank::Bank;
 use super::event::Event;
 use super::event_queue::EventQueue;
-use super::record::{Runs, Tasks};
+use super::record::{FirstTokens, Runs, Tasks};
 use super::workforce::{Waiter, Workforce};
 use super::world;
 use super::world::{Class, purpose};
 use crate::observe::ledger::ClassLedger;
-use crate::observe::outcome::LimitCounts;
+use crate::observe::outcome::{LimitCounts, SlotCounts};
 use crate::observe::series::LevelSeries;
 use crate::observe::timeline::ClassSeries;
 use crate::observe::{Clock, Outcome, PhasePlan, Timeline, WorkerActivity};
@@ -36,6 +36,7 @@ struct ClassState {
     runs: Runs,
     /// The queue layer's state of each task; empty without a queue layer.
     queue_states: Vec<LayerState>,
+    first_tokens: FirstTokens,
     force: Workforce,
     arrivals: Vec<ArrivalState>,
     arrived: u32,
@@ -57,6 +58,7 @@ struct Engine<'a, O> {
     timeline: Timeline,
     levels: Vec<LevelSeries>,
     limits: Vec<LimitCounts>,
+    slots: Vec<SlotCounts>,
     /// Classes, one bit each, whose queue or workers have changed: idle workers look for jobs once an event is
     /// handled, not in the middle of it, so that a thousand runs that fail at one instant do not nest.
     stirred: u64,
@@ -116,10 +118,17 @@ impl<'a, O: Observer> Engine<'a, O> {
                     tasks: Tasks::new(class.settings.steps.len()),
                     runs: Runs::new(elements),
                     queue_states: Vec::new(),
+                    first_tokens: FirstTokens::default(),
                     force: Workforce::new(class.settings.workers(), timeline.bins, timeline.bin),
                     arrivals: processes.map(|(process, n)| process.start(arrival_key.with(n))).collect(),
                     arrived: 0,
-                    ledger: ClassLedger::new(plan.cells(), elements, answers.names().len()),
+                    ledger: match (
+                        class.settings.streams(),
+                        ClassLedger::new(plan.cells(), elements, answers.names().len()),
+                    ) {
+                        (true, ledger) => ledger.streaming(),
+                        (false, ledger) => ledger,
+                    },
                     series,
                 }
             })
@@ -137,6 +146,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             answers: Answers::new(answers),
             levels: limits.iter().map(|limit| LevelSeries::new(limit.bucket, timeline.bins, timeline.bin)).collect(),
             limits: vec![LimitCounts::default(); limits.len()],
+            slots: vec![SlotCounts::default(); scenario.provider.slots.len()],
             timeline,
             stirred: 0,
             digest: 0,

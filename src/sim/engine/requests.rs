@@ -2,18 +2,21 @@
 
 use super::Engine;
 use crate::observe::AnswerKind;
-use crate::observe::ledger::ClassLedger;
+use crate::observe::ledger::{ClassLedger, Counts};
 use crate::observe::timeline::ClassSeries;
-use crate::policy::answer::Answer;
+use crate::policy::Course;
+use crate::policy::answer::{Answer, Outcome};
 use crate::policy::stack::Input;
-use crate::provider::{AnsweredBy, Request, Verdict};
+use crate::provider::{Abandoned, AnsweredBy, Request, Service, Verdict};
+use crate::random::Distribution;
 use crate::random::stream::mix;
 use crate::sim::bank::Asker;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::observer::{Fact, Observer};
-use crate::sim::record::{Doing, NO_WORKER, PackedSource, Run};
+use crate::sim::record::{Doing, Marks, NO_WORKER, PackedSource, Run};
 use crate::sim::world::purpose;
+use crate::traffic::Idempotency;
 use crate::units::{SimDuration, SimTime};
 
 impl<O: Observer> Engine<'_, O> {
@@ -26,30 +29,63 @@ impl<O: Observer> Engine<'_, O> {
         let key = record.key.with(u64::from(record.ordinal));
         record.ordinal += 1;
         record.task.requests += 1;
-        let (input_tokens, output_tokens) = (record.input_tokens, record.output_tokens);
-        let ordinal = record.task.requests - 1;
-        let grammar = compiled.client.grammar();
-        let request = Request { class, input_tokens, output_tokens, key, ordinal, grammar };
-        let latency = &compiled.settings.steps[step].latency;
-        let service = || SimDuration::from_secs_f64(latency.sample(&mut key.with(purpose::SERVICE).stream()));
-        let verdict = self.provider.receive(now, &request, service);
+        let settings = &compiled.settings.steps[step];
+        let draw =
+            |time: &Distribution, purpose| SimDuration::from_secs_f64(time.sample(&mut key.with(purpose).stream()));
+        let phase = |time: &Option<Distribution>, purpose| time.as_ref().map(|time| draw(time, purpose));
+        let request = Request {
+            class,
+            input_tokens: record.input_tokens,
+            output_tokens: record.output_tokens,
+            key,
+            connect: phase(&settings.connect, purpose::CONNECT).unwrap_or_default(),
+            write: phase(&settings.write, purpose::WRITE).unwrap_or_default(),
+            ordinal: record.task.requests - 1,
+            grammar: compiled.client.grammar(),
+        };
+        let service = || Service {
+            first_token: phase(&settings.first_token, purpose::FIRST_TOKEN),
+            takes: draw(&settings.latency, purpose::SERVICE),
+        };
+        let arrives = request.arrives(now);
+        let is_lost = arrives.ends > now && compiled.client.gives_up(layers, now, &arrives).is_some();
+        let verdict = if is_lost { Verdict::lost(arrives) } else { self.provider.receive(now, &request, service) };
 
         let cell = record.call_cell as usize;
-        state.ledger.cells[cell].requests += 1;
+        let counts = &mut state.ledger.cells[cell];
+        counts.requests += 1;
+        counts.repeated_output += u64::from(record.marks.has_shown_output());
         state.series.wide_requests[record.call_wide as usize] += 1;
         record.sent = now;
         record.sent_narrow = self.clock.narrow() as u16;
         record.doing = Doing::InFlight;
-        let patience = compiled.client.timeout_at(layers, now).map_or(SimTime::NEVER, |timeout| now + timeout);
-        let (at, answer) = match verdict {
-            // A completion exactly at its deadline counts as one.
-            Verdict::Answered { at, answer, .. } if at <= patience => (at, answer),
-            Verdict::Answered { .. } | Verdict::Never { .. } => (patience, Answer::TIMED_OUT),
+        let course = &verdict.course;
+        let left = compiled.client.gives_up(layers, now, course);
+        let (at, answer) = match left {
+            None => (course.ends, verdict.answer),
+            Some((at, outcome)) => (at, Answer::failed(outcome)),
         };
+        let is_cancelled = left.is_some() && self.scenario.provider.abandoned == Abandoned::Cancelled;
+        let works_until = if is_cancelled { verdict.works_until.min(at) } else { verdict.works_until };
+        if works_until > course.written {
+            let horizon = self.scenario.horizon;
+            let worked = (works_until.min(horizon) - course.written.min(horizon)).as_nanos();
+            counts.server_nanos += worked;
+            counts.wasted_server_nanos += if left.is_some() { worked } else { 0 };
+        }
+        if verdict.admitted {
+            self.provider.serves_until(works_until);
+            self.slots.iter_mut().for_each(|slots| slots.admitted += 1);
+        }
+        let is_served = verdict.by == AnsweredBy::Service;
+        let carried_out = verdict.carried_out && !(is_cancelled && is_served);
+        record.marks.send(carried_out, breaks_off(&answer, at, course));
+        if settings.first_token.is_some() && answer.is_delivered() {
+            state.first_tokens.keep(run, course.first);
+        }
         (record.answer, record.hint) = self.answers.number(&answer);
-        let (Verdict::Answered { by, .. } | Verdict::Never { by }) = verdict;
-        record.by = PackedSource::pack(by);
-        self.count_at_limits(by, &request);
+        record.by = PackedSource::pack(verdict.by);
+        self.count_at_limits(verdict.by, &request);
         if at < SimTime::NEVER {
             self.events.push(at, Rank::Complete, Event::RequestEnds { class, run }.pack());
         }
@@ -57,7 +93,8 @@ impl<O: Observer> Engine<'_, O> {
 
     pub(super) fn count_at_limits(&mut self, by: AnsweredBy, request: &Request) {
         match by {
-            AnsweredBy::Fault(_) => {}
+            AnsweredBy::Fault(_) | AnsweredBy::Nobody => {}
+            AnsweredBy::Slots(slots) => self.slots[slots].refused += 1,
             AnsweredBy::Limit(limit) => {
                 let settings = &self.scenario.provider.limits[limit];
                 let cost = settings.counts.cost(request.input_tokens, request.output_tokens);
@@ -84,6 +121,8 @@ impl<O: Observer> Engine<'_, O> {
         let activity = known.activity;
         state.ledger.answered(record.call_cell, known.place);
         state.series.answers[known.kind as usize][record.sent_narrow as usize] += 1;
+        let idempotency = self.classes[class as usize].settings.steps[record.step as usize].idempotency;
+        let is_effect = take_effect(&mut record.marks, idempotency, &mut state.ledger.cells[record.call_cell as usize]);
         meet(record, known.kind, self.timeline.wide, &mut state.ledger, &mut state.series);
         let record = *record;
 
@@ -103,6 +142,7 @@ impl<O: Observer> Engine<'_, O> {
             by: record.by.unpack(),
             input_tokens: record.input_tokens,
             output_tokens: record.output_tokens,
+            is_effect,
         });
         let asker = Asker {
             class,
@@ -118,6 +158,31 @@ impl<O: Observer> Engine<'_, O> {
         }
         self.advance(class, run, Input::Answered(answer));
     }
+}
+
+/// Whether an attempt that ends so at `at` has shown its caller some output that was not all of it.
+fn breaks_off(answer: &Answer, at: SimTime, course: &Course) -> bool {
+    match answer.outcome {
+        Outcome::CutShort | Outcome::StreamBroken | Outcome::Silent => true,
+        Outcome::Delivered => false,
+        _ => course.has_begun_before(at),
+    }
+}
+
+/// A request ends. Says whether the server did what it asked for, and counts it.
+fn take_effect(marks: &mut Marks, idempotency: Idempotency, counts: &mut Counts) -> bool {
+    let is_known = match idempotency {
+        Idempotency::None => false,
+        Idempotency::Call => marks.has_effect_in_call(),
+        Idempotency::Task => marks.has_effect(),
+    };
+    let is_effect = marks.is_carried_out() && !is_known;
+    if is_effect {
+        counts.effects += 1;
+        counts.repeated_effects += u64::from(marks.has_effect());
+    }
+    marks.end();
+    is_effect
 }
 
 /// The run's task meets an answer of this kind.

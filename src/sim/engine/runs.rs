@@ -11,7 +11,7 @@ use crate::random::{Distribution, Stream};
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::observer::{Fact, Fate, Observer};
-use crate::sim::record::{Doing, NO_TASK, NO_WORKER, Run, Task};
+use crate::sim::record::{Doing, Marks, NO_TASK, NO_WORKER, Run, Task};
 use crate::sim::workforce::Waiter;
 use crate::sim::world::purpose;
 use crate::units::SimTime;
@@ -23,6 +23,7 @@ impl<O: Observer> Engine<'_, O> {
         task.runs += 1;
         state.ledger.cells[task.cell as usize].runs += 1;
         let run = state.runs.insert(Run { task, slot, worker, step: task.next_step, ..Run::default() });
+        state.first_tokens.forget(run);
         if let Some(queue) = self.classes[class as usize].client.queue_element() {
             let (saved, layer) = (&mut state.queue_states[slot as usize], &mut state.runs.side_of(run)[queue]);
             if task.runs == 1 {
@@ -42,7 +43,8 @@ impl<O: Observer> Engine<'_, O> {
         let step = record.step as usize;
         let settings = &compiled.settings.steps[step];
         record.calls = 0;
-        record.ordinal = if record.slot == NO_TASK { 0 } else { state.tasks.side_of(record.slot)[step] };
+        let known = if record.slot == NO_TASK { 0 } else { state.tasks.side_of(record.slot)[step] };
+        (record.marks, record.ordinal) = Marks::unpack(known);
         record.key = compiled.step_key(record.task.index, step);
         let mut draws = record.key.with(purpose::TOKENS).stream();
         record.input_tokens = tokens(&settings.input_tokens, &mut draws);
@@ -55,7 +57,7 @@ impl<O: Observer> Engine<'_, O> {
         let state = &mut self.states[class as usize];
         let record = state.runs.get(run);
         if record.slot != NO_TASK {
-            state.tasks.side_of(record.slot)[record.step as usize] = record.ordinal;
+            state.tasks.side_of(record.slot)[record.step as usize] = record.marks.pack(record.ordinal);
         }
     }
 
@@ -179,7 +181,7 @@ impl<O: Observer> Engine<'_, O> {
     pub(super) fn end_task(&mut self, class: u16, run: u32, fate: Fate) {
         let now = self.now();
         let state = &mut self.states[class as usize];
-        let Run { task, slot, worker, .. } = *state.runs.get(run);
+        let Run { task, slot, worker, marks, .. } = *state.runs.get(run);
         state.runs.remove(run);
         if slot != NO_TASK {
             state.tasks.remove(slot);
@@ -190,9 +192,13 @@ impl<O: Observer> Engine<'_, O> {
             Fate::Delivered => {
                 state.ledger.cells[cell].delivered += 1;
                 state.ledger.latencies[cell].record(now - task.arrived);
+                if let Some(first) = state.first_tokens.of(run) {
+                    state.ledger.first_tokens[cell].record(first - task.arrived);
+                }
             }
             Fate::Failed => {
                 state.ledger.cells[cell].failed += 1;
+                state.ledger.cells[cell].failed_with_effect += u64::from(marks.has_effect());
                 state.series.failures[self.clock.narrow() as usize] += 1;
             }
         }

@@ -109,6 +109,7 @@ impl Host for Walker<'_, '_> {
         match note {
             Note::CallBegan => {
                 self.run.calls += 1;
+                self.run.marks.begin_call();
                 self.run.call_cell = self.clock.cell();
                 self.run.call_wide = self.clock.wide();
                 self.ledger.cells[self.clock.cell() as usize].calls += 1;
