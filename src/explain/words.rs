@@ -150,6 +150,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn timeouts_read_as_one_duration_or_phase_by_phase() {
+        let second = SimDuration::from_secs;
+        assert_eq!(timeouts(&Timeouts::NONE), None);
+        assert_eq!(timeouts(&Timeouts::each(second(600))).as_deref(), Some("10 min"));
+        let phases = Timeouts { connect: Some(second(5)), total: Some(second(30)), ..Timeouts::NONE };
+        assert_eq!(timeouts(&phases).as_deref(), Some("5 s to connect, 30 s in all"));
+    }
+
+    #[test]
     fn durations_read_as_a_person_writes_them() {
         let seconds = SimDuration::from_secs_f64;
         for (value, text) in [

@@ -134,6 +134,11 @@ fn limit(name: &str, field: &Field<'_>) -> Option<ReadLimit> {
     let all = [Counts::Requests, Counts::InputTokens, Counts::OutputTokens, Counts::TotalTokens];
     let words: Vec<_> = all.iter().map(|counts| (counts.word(), Some(*counts))).chain([(IN_FLIGHT, None)]).collect();
     let counts = counts.and_then(|field| field.word(&words)?);
+    if counts.is_none() && reader.get("per").is_none() {
+        // It may have been meant to count requests in flight, and then it lacks nothing.
+        reader.knows(&["amount", "algorithm", "capacity", "refuse"]);
+        return None;
+    }
     let bucket = bucket(&reader);
     let algorithm = reader.or("algorithm", (), |field| field.word(&[("token_bucket", ())]));
     let refusal = match reader.get("refuse") {

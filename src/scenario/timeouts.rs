@@ -42,11 +42,10 @@ fn phases(field: &Field<'_>) -> Option<Timeouts> {
     }
     let reader = field.table("a duration, or phases and their durations")?;
     let [connect, write, read, pool, idle, total] = PHASES.map(|phase| reader.or(phase, None, limit));
-    let names_none = PHASES.iter().all(|phase| reader.get(phase).is_none());
     let by_timer = checked_by_timer(&reader, idle);
     reader.finish();
     let (connect, write, read, pool, total) = (connect?, write?, read?, pool?, total?);
-    if names_none {
+    if field.node.as_table().is_some_and(|table| table.in_order().is_empty()) {
         return field.wrong("limits no phase", r#"write such as { connect = "5s", read = "120s" }"#);
     }
     let (idle, idle_at_next_event) = if by_timer? { (idle?, None) } else { (None, idle?) };

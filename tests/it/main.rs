@@ -12,7 +12,9 @@
 //! - `conservation`: what must add up, adds up, in random scenarios from `small_world`.
 //! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
 //! - `golden`: every number of every shipped scenario against `tests/golden/`.
-//! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
+//! - `request_phases`: what ends a request, when, and as what its client sees it.
+//! - `server_side`: what the server did, for whom, how often and how long.
+//! - `scenario_errors`, `request_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
 //! - `scenario_vocabulary`: every general key of a retry layer, and what is refused of them.
 //! - `queue`: the event queue against a model, over random histories.
@@ -40,6 +42,7 @@ mod readme;
 #[cfg(feature = "cli")]
 mod reference;
 mod remedies;
+mod request_errors;
 mod request_phases;
 mod scenario_errors;
 mod scenario_robustness;

@@ -1,8 +1,10 @@
 //! What happens within one request: which timeout ends it, when, and as what its client sees it. Every expected instant
 //! is worked out by hand from the phases that the scenario states.
 
-use retrycast::policy::Outcome;
+use retrycast::policy::{Outcome, Timeouts};
+use retrycast::scenario::{Source, load};
 use retrycast::sim::Fact;
+use retrycast::units::SimDuration;
 
 use super::stage::{Run, facts, read};
 
@@ -167,4 +169,30 @@ fn a_layer_inside_another_has_the_shorter_timeout_of_both_in_each_phase() {
     };
     assert_eq!(two("{ connect_hang = true }"), Some((Outcome::ConnectTimedOut, 5.0)));
     assert_eq!(two("{ hang = true }"), Some((Outcome::TimedOut, 30.0)));
+}
+
+#[test]
+fn variants_patch_single_phases_and_replace_a_scalar() {
+    let text = turn(r#"timeout = { connect = "5s", read = "60s" }"#, "", WHOLE)
+        + "[variants.quick.clients.app.layers.http]\ntimeout.read = \"9s\"\n\
+           [variants.plain.clients.app.layers.http]\ntimeout = \"7s\"\n";
+    let timeouts = |variant: &str| {
+        let source = Source { variant: Some(variant), ..Source::new("stage.toml", &text) };
+        let scenario = load(&source).unwrap_or_else(|refusal| panic!("{refusal:#?}"));
+        scenario.clients[0].patience().timeouts
+    };
+    let second = SimDuration::from_secs;
+    let quick = Timeouts { connect: Some(second(5)), read: Some(second(9)), ..Timeouts::NONE };
+    assert_eq!((timeouts("quick"), timeouts("plain")), (quick, Timeouts::each(second(7))));
+}
+
+#[test]
+fn a_word_of_a_preset_for_its_timeout_takes_phases_too() {
+    let text = turn("", "", WHOLE).replace(
+        r#"name = "http", max_attempts = 1, retry_on = "any""#,
+        r#"preset = "anthropic-python-1.13", timeout = { connect = "5s", read = "600s", write = "600s", pool = "600s" }"#,
+    );
+    let timeouts = read(&text).clients[0].patience().timeouts;
+    let expected = Timeouts { connect: Some(SimDuration::from_secs(5)), ..Timeouts::each(SimDuration::from_secs(600)) };
+    assert_eq!(timeouts, expected);
 }

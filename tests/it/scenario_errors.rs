@@ -96,7 +96,7 @@ fn said(text: &str, variant: Option<&str>, sets: &[&str]) -> String {
 }
 
 /// What is said about each change of the sound scenario, in which `old` must occur.
-fn table(changes: &[(&str, &str)]) -> String {
+pub(super) fn table(changes: &[(&str, &str)]) -> String {
     table_of(changes, None)
 }
 
