@@ -71,8 +71,6 @@ pub struct Repetition {
     pub holds_worker: bool,
     /// The longest time that one attempt waits for an answer in one piece.
     pub timeout: Option<SimDuration>,
-    /// The longest time of each phase of an attempt, in words.
-    pub timeout_words: Option<String>,
     /// The limit on the layer's total time, in words.
     pub deadline_words: Option<String>,
     /// Where a retried job goes; only a queue has it.
@@ -131,7 +129,6 @@ fn repetition(policy: &RetryPolicy, unit: &'static str, requeue: Option<Requeue>
         hint_bound: hint_bound(policy),
         holds_worker: policy.holds_worker && requeue.is_none(),
         timeout: policy.timeout.until_answered(),
-        timeout_words: words::timeouts(&policy.timeout),
         deadline_words: policy.deadline.map(|deadline| {
             let total = words::duration(deadline.total);
             match deadline.check {

@@ -232,8 +232,8 @@ mod tests {
         SimTime::ZERO + SimDuration::from_secs(seconds)
     }
 
-    fn secs(seconds: u64) -> Option<SimDuration> {
-        Some(SimDuration::from_secs(seconds))
+    fn secs(seconds: u64) -> SimDuration {
+        SimDuration::from_secs(seconds)
     }
 
     /// Connected after 2 s, written after 3 s, first byte after 10 s, silent from 15 s to 40 s, complete after 60 s.
@@ -247,21 +247,21 @@ mod tests {
         let none = Timeouts::NONE;
         for (timeouts, expected) in [
             (none, None),
-            (Timeouts { connect: secs(2), ..none }, None),
-            (Timeouts { connect: secs(1), ..none }, Some((at(1), Outcome::ConnectTimedOut))),
-            (Timeouts { write: secs(1), ..none }, None),
-            (Timeouts { write: secs(0), ..none }, Some((at(2), Outcome::WriteTimedOut))),
-            (Timeouts { read: secs(25), ..none }, None),
-            (Timeouts { read: secs(24), ..none }, Some((at(39), Outcome::Silent))),
-            (Timeouts { read: secs(6), ..none }, Some((at(9), Outcome::TimedOut))),
-            (Timeouts { idle: secs(20), read: secs(24), ..none }, Some((at(35), Outcome::Silent))),
+            (Timeouts { connect: Some(secs(2)), ..none }, None),
+            (Timeouts { connect: Some(secs(1)), ..none }, Some((at(1), Outcome::ConnectTimedOut))),
+            (Timeouts { write: Some(secs(1)), ..none }, None),
+            (Timeouts { write: Some(secs(0)), ..none }, Some((at(2), Outcome::WriteTimedOut))),
+            (Timeouts { read: Some(secs(25)), ..none }, None),
+            (Timeouts { read: Some(secs(24)), ..none }, Some((at(39), Outcome::Silent))),
+            (Timeouts { read: Some(secs(6)), ..none }, Some((at(9), Outcome::TimedOut))),
+            (Timeouts { idle: Some(secs(20)), read: Some(secs(24)), ..none }, Some((at(35), Outcome::Silent))),
             // Seen at the next event only: five seconds late.
-            (Timeouts { idle_at_next_event: secs(20), ..none }, Some((at(40), Outcome::Silent))),
-            (Timeouts { idle_at_next_event: secs(25), ..none }, None),
-            (Timeouts { total: secs(60), ..none }, None),
-            (Timeouts { total: secs(59), ..none }, Some((at(59), Outcome::TimedOut))),
-            (Timeouts { total: secs(30), idle: secs(20), ..none }, Some((at(30), Outcome::TimedOut))),
-            (Timeouts { pool: secs(1), ..none }, None),
+            (Timeouts { idle_at_next_event: Some(secs(20)), ..none }, Some((at(40), Outcome::Silent))),
+            (Timeouts { idle_at_next_event: Some(secs(25)), ..none }, None),
+            (Timeouts { total: Some(secs(60)), ..none }, None),
+            (Timeouts { total: Some(secs(59)), ..none }, Some((at(59), Outcome::TimedOut))),
+            (Timeouts { total: Some(secs(30)), idle: Some(secs(20)), ..none }, Some((at(30), Outcome::TimedOut))),
+            (Timeouts { pool: Some(secs(1)), ..none }, None),
         ] {
             assert_eq!(timeouts.gives_up(SimTime::ZERO, &course()), expected, "{timeouts:?}");
         }
@@ -273,12 +273,12 @@ mod tests {
         let silent = Course { resumes: SimTime::NEVER, ends: SimTime::NEVER, ..course() };
         let gives_up = |timeouts: Timeouts, course: &Course| timeouts.gives_up(SimTime::ZERO, course);
         let none = Timeouts::NONE;
-        let connect = Timeouts { connect: secs(5), ..none };
+        let connect = Timeouts { connect: Some(secs(5)), ..none };
         assert_eq!(gives_up(connect, &never), Some((at(5), Outcome::ConnectTimedOut)));
-        assert_eq!(gives_up(Timeouts { read: secs(5), idle: secs(5), ..none }, &never), None);
-        assert_eq!(gives_up(Timeouts { idle: secs(20), ..none }, &silent), Some((at(35), Outcome::Silent)));
+        assert_eq!(gives_up(Timeouts { read: Some(secs(5)), idle: Some(secs(5)), ..none }, &never), None);
+        assert_eq!(gives_up(Timeouts { idle: Some(secs(20)), ..none }, &silent), Some((at(35), Outcome::Silent)));
         // A guard that looks at the clock when an event comes never looks again.
-        let late = Timeouts { idle_at_next_event: secs(20), ..none };
+        let late = Timeouts { idle_at_next_event: Some(secs(20)), ..none };
         assert_eq!(gives_up(late, &silent), None);
         assert!(!late.ends_silence() && !none.ends_connecting() && connect.ends_connecting());
     }
@@ -287,19 +287,19 @@ mod tests {
     fn phases_add_up_and_a_stream_has_no_end() {
         let five = Timeouts::each(SimDuration::from_secs(5));
         let longest = |connect, write, stream| five.longest(Phases { connect, write, stream });
-        assert_eq!(longest(false, false, false), secs(5));
-        assert_eq!((longest(true, false, false), longest(true, true, false)), (secs(10), secs(15)));
+        assert_eq!(longest(false, false, false), Some(secs(5)));
+        assert_eq!((longest(true, false, false), longest(true, true, false)), (Some(secs(10)), Some(secs(15))));
         assert_eq!(longest(false, false, true), None);
         let all = Phases { connect: true, write: true, stream: true };
-        assert_eq!(Timeouts { total: secs(9), ..five }.longest(all), secs(9));
-        assert_eq!(Timeouts { read: secs(3), ..Timeouts::NONE }.longest(Phases { connect: true, ..all }), None);
+        assert_eq!(Timeouts { total: Some(secs(9)), ..five }.longest(all), Some(secs(9)));
+        assert_eq!(Timeouts { read: Some(secs(3)), ..Timeouts::NONE }.longest(Phases { connect: true, ..all }), None);
     }
 
     #[test]
     fn within_its_shortest_limit_nothing_is_given_up() {
-        let all = Timeouts { idle: secs(4), total: secs(9), ..Timeouts::each(SimDuration::from_secs(5)) };
-        assert_eq!((all.shortest(), Timeouts::NONE.shortest()), (secs(4), None));
+        let all = Timeouts { idle: Some(secs(4)), total: Some(secs(9)), ..Timeouts::each(SimDuration::from_secs(5)) };
+        assert_eq!((all.shortest(), Timeouts::NONE.shortest()), (Some(secs(4)), None));
         assert_eq!(all.gives_up(SimTime::ZERO, &Course::at_once(SimTime::ZERO, at(4))), None);
-        assert_eq!((all.alike(), Timeouts::each(SimDuration::from_secs(5)).alike()), (None, secs(5)));
+        assert_eq!((all.alike(), Timeouts::each(SimDuration::from_secs(5)).alike()), (None, Some(secs(5))));
     }
 }

@@ -143,7 +143,7 @@ fn limit(name: &str, field: &Field<'_>) -> Option<ReadLimit> {
     let algorithm = reader.or("algorithm", (), |field| field.word(&[("token_bucket", ())]));
     let refusal = match reader.get("refuse") {
         None => Some(Refusal::default()),
-        Some(field) => refusal(&field, Refusal::default()),
+        Some(field) => refusal(&field, &Refusal::default()),
     };
     reader.finish();
     let (counts, bucket, (), refusal) = (counts?, bucket?, algorithm?, refusal?);
@@ -180,7 +180,7 @@ impl Default for Refusal {
 }
 
 /// How a limit refuses; what is not said is as in `default`.
-pub(super) fn refusal(field: &Field<'_>, default: Refusal) -> Option<Refusal> {
+pub(super) fn refusal(field: &Field<'_>, default: &Refusal) -> Option<Refusal> {
     let reader = field.table("status, after, hint and code")?;
     let status = reader.or("status", 429, |field| field.whole(400..=599));
     let after = reader.or("after", default_refusal_latency(), |field| distribution(field, Measure::Seconds));
@@ -336,10 +336,10 @@ fn respond(field: &Field<'_>) -> Option<ReadRespond> {
     let hangs = match &respond {
         Respond::Hang => true,
         Respond::Script(script) => script.entries().iter().any(Entry::hangs),
-        // Who has no timeout for it waits for ever for a connection, or for a stream to go on: that is how such
-        // clients hang.
-        Respond::ConnectHang | Respond::Silence { .. } => false,
-        Respond::Status { .. }
+        // Who has no timeout for a connection, or for a silent stream, waits for ever: that is how such clients hang.
+        Respond::ConnectHang
+        | Respond::Silence { .. }
+        | Respond::Status { .. }
         | Respond::Stream { .. }
         | Respond::Cut { .. }
         | Respond::Drop { .. }

@@ -21,7 +21,7 @@ pub(super) fn slots(name: &str, reader: &Reader<'_>) -> Option<Slots> {
     }
     let refusal = match reader.get("refuse") {
         None => Some(Refusal::without_hint()),
-        Some(field) => refusal(&field, Refusal::without_hint()),
+        Some(field) => refusal(&field, &Refusal::without_hint()),
     };
     let (amount, Refusal { status, after, hint, code }) = (amount?, refusal?);
     let slots = Slots { name: name.to_owned(), amount: amount as u32, status, refusal_latency: after, hint, code };

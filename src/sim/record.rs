@@ -102,7 +102,7 @@ impl Marks {
     /// A request is sent of which so much is known.
     pub(super) const fn send(&mut self, carried_out: bool, shows_output: bool) {
         self.0 &= !(Marks::WILL_BE_EFFECT | Marks::WILL_SHOW_OUTPUT | Marks::OUTPUT);
-        self.0 |= carried_out as u8 * Marks::WILL_BE_EFFECT | shows_output as u8 * Marks::WILL_SHOW_OUTPUT;
+        self.0 |= (carried_out as u8 * Marks::WILL_BE_EFFECT) | (shows_output as u8 * Marks::WILL_SHOW_OUTPUT);
     }
 
     /// The request in flight ends.

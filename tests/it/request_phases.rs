@@ -121,7 +121,7 @@ fn a_script_reaches_every_phase_too() {
 fn what_never_arrives_costs_nothing() {
     let limit = "[provider.limits.rpm]\ncounts = \"requests\"\namount = 10\nper = \"1m\"\n";
     let text = turn(r#"timeout = { connect = "5s" }"#, "", r#"latency = "1s", connect = "6s""#);
-    let run = Run::of(&read(&format!("{}\n{limit}", text)), 1);
+    let run = Run::of(&read(&format!("{text}\n{limit}")), 1);
     assert_eq!((run.count("classes.chat.requests"), run.count("limits.rpm.admitted")), (1, 0));
     assert_eq!((run.number("classes.chat.server_s"), run.count("classes.chat.effects")), (0.0, 0));
 }
