@@ -87,9 +87,8 @@ pub(super) fn worst(scenario: &Scenario) -> Vec<WorstCase> {
         .into_iter()
         .map(|class| WorstCase {
             attempts: class
-                .layers
-                .iter()
-                .rev()
+                .parts()
+                .flat_map(|part| part.layers.iter().rev())
                 .filter_map(|layer| Some((layer.name.clone(), layer.repetition()?.max_attempts)))
                 .collect(),
             per_step: class.worst.per_call_site,

@@ -24,11 +24,12 @@ const NAMES: [&str; 6] = ["report.html", "timeline.svg", "timeline.png", "summar
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let source = Source::read(&args.scenario.file)?;
     let scenario = engine::load(&source, args.scenario.variant.as_deref(), &args.scenario.set)?;
+    // Before the first file is made: whoever interrupts from now on finds nothing left behind.
+    let interrupt = Interrupt::listen()?;
     let path = folder(args, &scenario);
     let folder = path.as_deref().map(|path| Folder::prepare(path, &NAMES)).transpose()?;
     let log = args.log.as_deref().map(|log| log_at(log, &args.scenario.file, folder.as_ref())).transpose()?;
     let in_place = log.as_ref().filter(|log| log.is_in_place()).and(args.log.as_deref()).map(shown);
-    let interrupt = Interrupt::listen()?;
     let stopped = |why: Stopped| match why {
         Stopped::Interrupted => Ok(interrupted(args.quiet, None)),
         Stopped::Endless(endless) => Err(engine::endless(&scenario, &endless)),

@@ -153,6 +153,11 @@ fn merge_named<'p>(items: &mut [Node], changes: &'p Table, path: &mut Vec<&'p st
     }
 }
 
+/// Patches the elements of the list at this path by their names.
+pub fn elements(items: &mut [Node], changes: &Table, path: &[&str], faults: &Faults) {
+    merge_named(items, changes, &mut path.to_vec(), faults);
+}
+
 /// The index of the element of this name or of this number.
 pub fn find(items: &[Node], name: &str) -> Option<usize> {
     let named = items.iter().position(|item| item.as_table().and_then(name_of) == Some(name));

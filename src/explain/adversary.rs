@@ -12,7 +12,7 @@ use crate::policy::retry_budget::Passage;
 use crate::policy::stack::{Cursor, Host, Input, Next, Note, Resume};
 use crate::policy::{
     Answer, CircuitBreaker, Classification, Client, Guard, Kind, Mechanism, Outcome, OutcomeSet, RetryBudget, Role,
-    Scope, StatusSet,
+    Scope, Semaphore, StatusSet, WhenFull,
 };
 use crate::random::{Key, Seed, Stream};
 use crate::units::{SimDuration, SimTime};
@@ -35,7 +35,7 @@ struct Game<'a> {
     known: BTreeMap<(usize, Vec<u32>), u64>,
 }
 
-/// A world in which the first so many guards that are asked refuse, and all later ones let pass.
+/// A world in which the first few guards that are asked refuse where a bit is set, and all later ones let pass.
 struct Referee {
     refusals: u32,
 }
@@ -47,12 +47,13 @@ impl Host for Referee {
         Seed(1).key().stream()
     }
 
-    fn pass(&mut self, _: usize, _: SimTime) -> Gate {
-        if self.refusals == 0 {
-            return Gate::Pass;
+    fn pass(&mut self, guard: usize, _: SimTime) -> Gate {
+        let refuses = self.refusals & 1 == 1;
+        self.refusals >>= 1;
+        match guards()[guard].mechanism.refusal() {
+            Some(refusal) if refuses => Gate::Refuse(refusal),
+            Some(_) | None => Gate::Pass,
         }
-        self.refusals -= 1;
-        Gate::Refuse
     }
 
     fn passed_back(&mut self, _: usize, _: &Answer, _: SimTime) {}
@@ -79,7 +80,7 @@ impl Game<'_> {
 
     /// The most requests from here, over all that the guards may say.
     fn go_on(&mut self, step: usize, states: &[LayerState], input: Input) -> u64 {
-        (0..=3).map(|refusals| self.go_on_after(step, states.to_vec(), input, refusals)).max().unwrap_or(0)
+        (0..8).map(|refusals| self.go_on_after(step, states.to_vec(), input, refusals)).max().unwrap_or(0)
     }
 
     fn go_on_after(&mut self, step: usize, mut states: Vec<LayerState>, input: Input, refusals: u32) -> u64 {
@@ -88,7 +89,7 @@ impl Game<'_> {
         loop {
             match self.client.advance(&mut states, &mut cursor, input, now, &mut referee) {
                 Next::Send => return self.send(step, &states),
-                Next::Park => unreachable!("the referee lets nobody wait"),
+                Next::Park | Next::Line(_) => unreachable!("the referee lets nobody wait"),
                 Next::Sleep { until, .. } => (now, input) = (until, Input::Woken),
                 Next::Requeue { requeue, .. } => {
                     let step = match requeue.resume {
@@ -156,6 +157,13 @@ pub(crate) fn breaker() -> Guard {
     Guard { name: "breaker".into(), mechanism: Mechanism::Breaker(settings), scope: Scope::Client }
 }
 
+/// A breaker and a semaphore that refuse.
+pub(crate) fn guards() -> [Guard; 2] {
+    let semaphore = Semaphore { permits: 1, when_full: WhenFull::Reject, is_pool: false };
+    let slots = Guard { name: "slots".into(), mechanism: Mechanism::Semaphore(semaphore), scope: Scope::Client };
+    [breaker(), slots]
+}
+
 /// A stack drawn at random: up to three elements that retry or gate, and perhaps a queue.
 pub(crate) fn any_client(key: Key) -> Client {
     let mut stream = key.stream();
@@ -166,7 +174,7 @@ pub(crate) fn any_client(key: Key) -> Client {
     for at in 0..count {
         let kind = if at < client_elements { Kind::Client } else { Kind::Decorator };
         let role = if below(4) == 0 {
-            Role::Guard(0)
+            Role::Guard(below(2) as usize)
         } else {
             let wait = SimDuration::from_secs(u64::from(below(2)));
             let retry_on = any_classification(&mut below);
@@ -188,10 +196,11 @@ pub(crate) fn any_client(key: Key) -> Client {
 }
 
 fn any_classification(below: &mut impl FnMut(u32) -> u32) -> Classification {
-    // A layer for refusals of a breaker alone is the one case in which failing costs less than succeeding.
+    // A layer for refusals of a guard alone is the one case in which failing costs less than succeeding.
     if below(5) == 0 {
         let nothing = super::fixture::some(&[], false, false);
-        return Classification { outcomes: OutcomeSet::EMPTY.with(Outcome::ShortCircuited), ..nothing };
+        let refusal = if below(2) == 0 { Outcome::ShortCircuited } else { Outcome::LimiterFull };
+        return Classification { outcomes: OutcomeSet::EMPTY.with(refusal), ..nothing };
     }
     let mut statuses = StatusSet::EMPTY;
     for status in [429, 529, 400] {
@@ -200,7 +209,7 @@ fn any_classification(below: &mut impl FnMut(u32) -> u32) -> Classification {
         }
     }
     let mut outcomes = OutcomeSet::EMPTY;
-    for outcome in [Outcome::Dropped, Outcome::ShortCircuited] {
+    for outcome in [Outcome::Dropped, Outcome::ShortCircuited, Outcome::LimiterFull] {
         if below(2) == 0 {
             outcomes = outcomes.with(outcome);
         }
@@ -211,7 +220,7 @@ fn any_classification(below: &mut impl FnMut(u32) -> u32) -> Classification {
 #[test]
 fn no_strategy_of_the_provider_beats_the_formulas_and_one_reaches_them() {
     // Against dynamic programming over the real stack: 600 stacks, 1 to 3 steps each.
-    let (choices, guards) = (choices(), [breaker()]);
+    let (choices, guards) = (choices(), guards());
     for case in 0..600 {
         let client = any_client(Seed(5).key().with(case));
         let steps = 1 + (case % 3) as usize;

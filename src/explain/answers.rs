@@ -2,10 +2,9 @@
 //! what it repeats. This file lists the answers that an explanation tells apart, and all that a provider may choose
 //! from.
 
-use crate::policy::circuit_breaker::WhenOpen;
 use crate::policy::classify::MAX_STATUS;
 use crate::policy::header::HintGrammar;
-use crate::policy::{Answer, Client, Code, Guard, Mechanism, Outcome, OutcomeSet, Role};
+use crate::policy::{Answer, Client, Code, Guard, Outcome, OutcomeSet, Role};
 use crate::provider::{Limit, Provider, Respond, Slots};
 
 /// Statuses that are always shown: a permanent fault, the two odd ones that client libraries repeat, a rate limit, a
@@ -41,9 +40,7 @@ pub fn shown(provider: &Provider, guards: &[Guard], client: &Client) -> Vec<Answ
             answers.push(answer);
         }
     }
-    if rejecting_breaker(guards, client).is_some() {
-        answers.push(Answer::SHORT_CIRCUITED);
-    }
+    answers.extend(refusals(guards, client));
     answers.into_iter().map(|answer| AnswerKind { word: word_with_code(&answer, provider), answer }).collect()
 }
 
@@ -132,24 +129,35 @@ pub fn word(answer: &Answer) -> String {
         | Outcome::StreamFailed
         | Outcome::StreamBroken
         | Outcome::ShortCircuited
-        | Outcome::LimiterFull => answer.outcome.word().into(),
+        | Outcome::LimiterFull
+        | Outcome::TooLarge
+        | Outcome::Cancelled => answer.outcome.word().into(),
     }
 }
 
-/// The place of the innermost breaker that refuses when it is open, where the client has one.
-pub fn rejecting_breaker(guards: &[Guard], client: &Client) -> Option<usize> {
+/// What the client's own guards can refuse with, each once, innermost first.
+pub fn refusals(guards: &[Guard], client: &Client) -> Vec<Answer> {
+    let mut all = Vec::new();
+    for element in client.elements() {
+        let Role::Guard(guard) = element.role else { continue };
+        all.extend(refusal(&guards[guard], client).filter(|answer| !all.contains(answer)));
+    }
+    all
+}
+
+/// The place of the innermost guard that can refuse with this answer, where the client has one.
+pub fn refusing(guards: &[Guard], client: &Client, answer: &Answer) -> Option<usize> {
     client.elements().iter().position(|element| match element.role {
-        Role::Guard(guard) => rejects(&guards[guard]),
-        Role::Retry(_) | Role::Queue(..) => false,
+        Role::Guard(guard) => refusal(&guards[guard], client).as_ref() == Some(answer),
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => false,
     })
 }
 
-/// Whether a guard can refuse.
-pub fn rejects(guard: &Guard) -> bool {
-    match &guard.mechanism {
-        Mechanism::Breaker(breaker) => breaker.when_open == WhenOpen::Reject,
-        Mechanism::Pacer(_) => false,
-    }
+/// What a refusal of this guard is for the layers of this client outside; `None` where it never refuses. A wait for a
+/// pool's connection may end by the client's own timeout for it.
+pub fn refusal(guard: &Guard, client: &Client) -> Option<Answer> {
+    let gives_up = guard.is_pool() && client.patience().timeouts.pool.is_some();
+    guard.mechanism.refusal().or(gives_up.then_some(Outcome::PoolTimedOut)).map(Answer::failed)
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! One traffic class: its layers, what they multiply to in each case, and against which windows their waits can last.
 
-use super::answers::{AnswerKind, choices, of_fault, rejecting_breaker, shown};
-use super::course::{Course, courses, of_answer, of_task, product};
+use super::answers::{AnswerKind, choices, refusals, refusing, shown};
+use super::course::{Course, courses, of_task, product};
 use super::ladder::{Ladder, Span, attempts_bound};
 use super::layer::LayerExplanation;
+use super::outlasting::{Outlasting, outlasts};
 use super::worst::Worst;
 use crate::policy::stack::Resume;
-use crate::policy::{Answer, Client, Hint, HintRule, Outcome, RetryPolicy, Role};
+use crate::policy::{Answer, Client, RetryPolicy, Role};
 use crate::scenario::Scenario;
 use crate::traffic::{TaskKind, TrafficClass};
 use crate::units::SimDuration;
@@ -20,14 +21,16 @@ pub struct ClassExplanation {
     pub kind: TaskKind,
     /// The name of its client.
     pub client: String,
-    /// The names of its steps.
+    /// The names of the steps that use this client.
     pub steps: Vec<String>,
     /// The time within which a task is wanted.
     pub sla: Option<SimDuration>,
     /// Its layers and guards, innermost first.
     pub layers: Vec<LayerExplanation>,
-    /// The most requests at each level, whatever is answered.
+    /// The most requests at each level, whatever is answered, over all steps of the class.
     pub worst: Worst,
+    /// The same for the steps that use this client, as if there were no others.
+    pub step_worst: Worst,
     /// What happens when every request gets the same answer.
     pub by_answer: Vec<AnswerCase>,
     /// The longest that one request may take.
@@ -44,6 +47,8 @@ pub struct ClassExplanation {
     pub late_failure: Option<LateFailure>,
     /// The waits against each fault window and each rate limit.
     pub outlasts: Vec<Outlasting>,
+    /// The steps that use another client: what is said above of one client is said here of each.
+    pub others: Vec<ClassExplanation>,
 }
 
 /// Every request gets the same answer.
@@ -88,96 +93,34 @@ impl LateFailure {
     }
 }
 
-/// Whether waits outlast a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Even the longest waits end inside it.
-    Never,
-    /// It depends on the jitter.
-    Sometimes,
-    /// Even the shortest waits reach past it.
-    Always,
-    /// The waits follow the server's hint, which says when it is over.
-    ByHint,
-    /// The answer is not repeated at all.
-    NotRepeated,
-}
-
-impl Verdict {
-    /// The word for it in JSON.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Verdict::Never => "never",
-            Verdict::Sometimes => "sometimes",
-            Verdict::Always => "always",
-            Verdict::ByHint => "by_hint",
-            Verdict::NotRepeated => "not_repeated",
-        }
-    }
-
-    fn of(waits: Span, length: SimDuration) -> Verdict {
-        if waits.from >= length {
-            Verdict::Always
-        } else if waits.to >= length {
-            Verdict::Sometimes
-        } else {
-            Verdict::Never
-        }
-    }
-}
-
-/// The waits of a class against one window.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outlasting {
-    /// The name of the fault or the limit.
-    pub name: String,
-    /// Whether it is a rate limit: its length is the time from empty to full.
-    pub is_limit: bool,
-    /// How long it lasts.
-    pub length: SimDuration,
-    /// The word of the answer it gives.
-    pub answer: String,
-    /// Each layer that repeats the answer, innermost first, with its own ladder.
-    pub layers: Vec<(String, Span, Verdict)>,
-    /// All waits of a step, over all runs.
-    pub stack: Span,
-    /// Whether these outlast it.
-    pub verdict: Verdict,
-}
-
 impl ClassExplanation {
     /// The explanation of one class of a scenario.
     pub fn of(scenario: &Scenario, class_index: usize) -> ClassExplanation {
         let class = &scenario.traffic[class_index];
-        let client = scenario.client_of(class);
-        let kinds = shown(&scenario.provider, &scenario.guards, client);
-        let choices = choices(&scenario.provider);
-        let steps = class.steps.len() as u64;
-        let worst = Worst::of(client, &scenario.guards, &choices, steps);
-        let repeats = repeats_something(scenario, client);
-        let layer_courses = courses(client, &repeats, None);
-        let inside = client.elements().len() - usize::from(client.queue().is_some());
-        let bare = Course::request(client.timeout());
-        let step = if inside == 0 { bare } else { layer_courses[inside - 1] };
-        ClassExplanation {
-            name: class.name.clone(),
-            kind: class.kind,
-            client: client.name.clone(),
-            steps: class.steps.iter().map(|step| step.name.clone()).collect(),
-            sla: class.sla,
-            layers: (0..client.elements().len())
-                .map(|at| LayerExplanation::of(client, at, &scenario.guards, &kinds))
-                .collect(),
-            worst,
-            by_answer: kinds.iter().map(|kind| answer_case(scenario, client, kind)).collect(),
-            timeout: client.timeout(),
-            answered_within: client.patience().timeouts.until_answered(),
-            step_course: Course { requests: worst.per_step, ..step },
-            task_course: Course { requests: worst.per_task, ..of_task(client, &repeats, steps) },
-            layer_courses,
-            late_failure: late_failure(client, &worst, class),
-            outlasts: outlasts(scenario, class_index, client),
+        let mut parts =
+            by_client(scenario, class).into_iter().map(|(client, steps)| part(scenario, class_index, client, &steps));
+        let Some(mut whole) = parts.next() else {
+            return part(scenario, class_index, scenario.client_of(class), &[]);
+        };
+        whole.others = parts.collect();
+        if !whole.others.is_empty() {
+            let clients: Vec<&Client> = (0..class.steps.len()).map(|step| scenario.client_at(class, step)).collect();
+            whole.worst = Worst::of_steps(&clients, &scenario.guards, &choices(&scenario.provider));
+            let course = of_task(&clients, |client, policy| repeats_something(scenario, client)(policy));
+            whole.task_course = Course { requests: whole.worst.per_task, ..course };
+            whole.late_failure = None;
         }
+        whole
+    }
+
+    /// How many steps a task has.
+    pub fn step_count(&self) -> usize {
+        self.parts().map(|part| part.steps.len()).sum()
+    }
+
+    /// The class's parts by the clients of their steps: itself, and then the others.
+    pub fn parts(&self) -> impl Iterator<Item = &ClassExplanation> {
+        std::iter::once(self).chain(&self.others)
     }
 
     /// Whether someone waits for each task: a live turn, or a stated limit on its time.
@@ -210,35 +153,92 @@ impl ClassExplanation {
     }
 }
 
+/// The different clients of a class's steps, each with the steps that use it; the class's own comes first where a step
+/// uses it.
+pub(super) fn by_client<'a>(scenario: &'a Scenario, class: &'a TrafficClass) -> Vec<(&'a Client, Vec<usize>)> {
+    let mut parts: Vec<(Option<usize>, Vec<usize>)> = Vec::new();
+    for (index, step) in class.steps.iter().enumerate() {
+        match parts.iter_mut().find(|(other, _)| *other == step.other) {
+            Some((_, steps)) => steps.push(index),
+            None => parts.push((step.other, vec![index])),
+        }
+    }
+    parts.sort_by_key(|(other, _)| other.is_some());
+    parts.into_iter().map(|(_, steps)| (scenario.client_at(class, steps[0]), steps)).collect()
+}
+
+/// The steps of a class that use one client, as if the class had no others.
+fn part(scenario: &Scenario, class_index: usize, client: &Client, steps: &[usize]) -> ClassExplanation {
+    let class = &scenario.traffic[class_index];
+    let kinds = shown(&scenario.provider, &scenario.guards, client);
+    let worst = Worst::of(client, &scenario.guards, &choices(&scenario.provider), steps.len() as u64);
+    let repeats = repeats_something(scenario, client);
+    let layer_courses = courses(client, &repeats, None);
+    let inside = client.elements().len() - usize::from(client.queue().is_some());
+    let bare = Course::request(client.innermost_timeout());
+    let step = if inside == 0 { bare } else { layer_courses[inside - 1] };
+    let task_course = of_task(&vec![client; steps.len()], |_, policy| repeats(policy));
+    ClassExplanation {
+        name: class.name.clone(),
+        kind: class.kind,
+        client: client.name.clone(),
+        steps: steps.iter().map(|step| class.steps[*step].name.clone()).collect(),
+        sla: class.sla,
+        layers: (0..client.elements().len())
+            .map(|at| LayerExplanation::of(client, at, &scenario.guards, &kinds))
+            .collect(),
+        step_worst: worst,
+        worst,
+        by_answer: kinds.iter().map(|kind| answer_case(scenario, client, kind)).collect(),
+        timeout: client.timeout(),
+        answered_within: client.patience().timeouts.until_answered(),
+        step_course: Course { requests: worst.per_step, ..step },
+        task_course: Course { requests: worst.per_task, ..task_course },
+        layer_courses,
+        late_failure: late_failure(client, &worst, steps.len() as u64),
+        outlasts: outlasts(scenario, class_index, client),
+        others: Vec::new(),
+    }
+}
+
 /// Whether a policy of this client repeats anything that can come out of what is inside it.
 fn repeats_something(scenario: &Scenario, client: &Client) -> impl Fn(&RetryPolicy) -> bool {
     let choices = choices(&scenario.provider);
-    let refused = rejecting_breaker(&scenario.guards, client).is_some();
+    let refusals = refusals(&scenario.guards, client);
     move |policy: &RetryPolicy| {
         let failure = |answer: &Answer| !answer.is_delivered() && policy.retry_on.repeats(answer);
-        choices.iter().any(failure) || refused && policy.retry_on.repeats(&Answer::SHORT_CIRCUITED)
+        choices.iter().chain(&refusals).any(failure)
     }
 }
 
 /// The worst way through a whole task of a class with another client than its own.
 pub(super) fn task_course(scenario: &Scenario, class: usize, client: &Client) -> Course {
-    of_task(client, repeats_something(scenario, client), scenario.traffic[class].steps.len() as u64)
+    let class = &scenario.traffic[class];
+    let own = by_client(scenario, class).first().map_or_else(Vec::new, |(_, steps)| steps.clone());
+    let of_step = |step| if own.contains(&step) { client } else { scenario.client_at(class, step) };
+    let clients: Vec<&Client> = (0..class.steps.len()).map(of_step).collect();
+    of_task(&clients, |client, policy| repeats_something(scenario, client)(policy))
 }
 
 fn answer_case(scenario: &Scenario, client: &Client, kind: &AnswerKind) -> AnswerCase {
-    // A refusal of a breaker is seen by the layers outside it only, and costs no request.
-    let short = kind.answer.outcome == Outcome::ShortCircuited;
-    let outside = if short { rejecting_breaker(&scenario.guards, client).unwrap_or(0) } else { 0 };
+    // A refusal of a guard is seen by the layers outside it only, and costs no request.
+    let outside = refusing(&scenario.guards, client, &kind.answer).unwrap_or(0);
     let mut case = AnswerCase {
         word: kind.word.clone(),
         layers: Vec::new(),
-        per_call: Some(u64::from(kind.answer.outcome != Outcome::ShortCircuited)),
+        per_call: Some(u64::from(kind.answer.outcome.was_sent())),
         per_call_site: None,
         runs: Some(1),
         waits: Span::ZERO,
     };
     case.per_call_site = case.per_call;
     for (at, element) in client.elements().iter().enumerate().skip(outside) {
+        if let (Role::Hedge(hedge), true) = (&element.role, kind.answer.outcome.was_sent()) {
+            let most = Some(u64::from(hedge.max));
+            case.layers.insert(0, (element.name.clone(), most));
+            case.per_call_site = product(case.per_call_site, most);
+            case.per_call = product(case.per_call, most);
+        }
         let Some(policy) = element.role.policy().filter(|policy| policy.retry_on.repeats(&kind.answer)) else {
             continue;
         };
@@ -259,66 +259,18 @@ fn answer_case(scenario: &Scenario, client: &Client, kind: &AnswerKind) -> Answe
     case
 }
 
-fn late_failure(client: &Client, worst: &Worst, class: &TrafficClass) -> Option<LateFailure> {
+fn late_failure(client: &Client, worst: &Worst, steps: u64) -> Option<LateFailure> {
     let (_, requeue) = client.queue()?;
-    let steps = class.steps.len() as u64;
     let failure = LateFailure { runs: worst.runs?, steps, per_step: worst.per_step?, per_call: worst.per_call? };
     (requeue.resume == Resume::Restart && steps > 1 && failure.runs > 1).then_some(failure)
-}
-
-fn outlasts(scenario: &Scenario, class: usize, client: &Client) -> Vec<Outlasting> {
-    let faults = scenario.provider.faults.iter().filter_map(|fault| {
-        let strikes = fault.probability.get(class).is_none_or(|probability| probability.peak() > 0.0);
-        let window = fault.window.filter(|_| strikes)?;
-        let answers = of_fault(&fault.respond, client.grammar()).into_iter();
-        Some(answers.map(move |answer| outlasting(client, &fault.name, window.length(), answer, false)))
-    });
-    let faults = faults.flatten();
-    let limits = scenario.provider.limits.iter().map(|limit| {
-        let least = limit.hint.map(|form| form.hint(SimDuration::from_nanos(1)));
-        let answer = Answer::refused(limit.status).with_hint(least);
-        outlasting(client, &limit.name, limit.bucket.capacity(), answer, true)
-    });
-    faults.chain(limits).collect()
-}
-
-/// `answer` carries its hint; a rate limit's hint is the least that it sends.
-fn outlasting(client: &Client, name: &str, length: SimDuration, answer: Answer, is_limit: bool) -> Outlasting {
-    let repeating: Vec<(&str, &RetryPolicy)> = client
-        .elements()
-        .iter()
-        .filter_map(|element| Some((element.name.as_str(), element.role.policy()?)))
-        .filter(|(_, policy)| policy.retry_on.repeats(&answer) && attempts_bound(policy) != Some(1))
-        .collect();
-    // The hint of a rate limit says when the request fits: a layer that obeys it needs no long ladder of its own.
-    let follows =
-        |policy: &RetryPolicy| is_limit && policy.hint_in(&answer) != Hint::None && policy.hint != HintRule::Ignore;
-    let layers: Vec<(String, Span, Verdict)> = repeating
-        .iter()
-        .map(|(name, policy)| {
-            let total = Ladder::with_hint(policy, policy.hint_in(&answer).wait()).total;
-            let verdict = if follows(policy) { Verdict::ByHint } else { Verdict::of(total, length) };
-            ((*name).to_owned(), total, verdict)
-        })
-        .collect();
-    let stack = of_answer(client, &answer).waits();
-    let verdict = if layers.is_empty() {
-        Verdict::NotRepeated
-    } else if repeating.iter().any(|(_, policy)| follows(policy)) {
-        Verdict::ByHint
-    } else {
-        Verdict::of(stack, length)
-    };
-    let word = super::answers::word(&answer);
-    Outlasting { name: name.to_owned(), is_limit, length, answer: word, layers, stack, verdict }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::explain;
     use crate::explain::fixture::{client, decorator, element, fixed, incident, inner, one_job, queue, sdk, some};
-    use crate::policy::Kind;
+    use crate::explain::{Verdict, explain};
+    use crate::policy::{Guard, Kind, Mechanism, Scope, Semaphore, SizeCheck, WhenFull};
     use crate::provider::{Fault, Profile, Respond, Window};
     use crate::random::Distribution;
     use crate::units::SimTime;
@@ -353,6 +305,38 @@ mod tests {
         assert_eq!((short.per_call_site, short.runs), (Some(0), Some(3)));
         assert_eq!(short.layers, [("queue".to_owned(), Some(3))]);
         assert!(explanation.classes[1].by_answer.iter().all(|case| case.word != "short_circuited"));
+    }
+
+    #[test]
+    fn each_refusal_of_a_guard_has_a_row_and_is_seen_by_the_layers_outside_of_it() {
+        // By hand: `again` repeats anything three times; the SDK inside of the semaphore does not see its refusals.
+        let semaphore = Semaphore { permits: 5, when_full: WhenFull::Reject, is_pool: false };
+        let pool = Semaphore { permits: 5, when_full: WhenFull::Wait(None), is_pool: true };
+        let guard = |name: &str, mechanism| Guard { name: name.into(), mechanism, scope: Scope::Client };
+        let stack = vec![
+            element("sockets", Kind::Client, Role::Guard(1)),
+            element("fits", Kind::Client, Role::Guard(2)),
+            inner("sdk", fixed(2, SimDuration::ZERO)),
+            element("slots", Kind::Client, Role::Guard(0)),
+            decorator("again", fixed(3, SimDuration::ZERO)),
+        ];
+        let mut scenario = one_job(client("c", stack), &["step"]);
+        scenario.guards = vec![
+            guard("slots", Mechanism::Semaphore(semaphore)),
+            guard("sockets", Mechanism::Semaphore(pool)),
+            guard("fits", Mechanism::Size(SizeCheck { at_most: 1 })),
+        ];
+        let explanation = explain(&scenario);
+        let class = &explanation.classes[0];
+        let layers = |word| case(class, word).layers.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>();
+        assert_eq!((layers("limiter_full"), layers("too_large")), (vec!["again"], vec!["again", "sdk"]));
+        assert_eq!(
+            [case(class, "limiter_full"), case(class, "too_large")].map(|case| case.per_call_site),
+            [Some(0); 2]
+        );
+        // A pool that waits for ever never refuses.
+        assert!(class.by_answer.iter().all(|case| case.word != "pool_timeout"));
+        assert_eq!(class.worst.per_task, Some(6));
     }
 
     #[test]

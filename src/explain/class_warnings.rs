@@ -1,15 +1,17 @@
 //! Warnings about who waits for what a client does, and about bursts.
 
-use super::class::ClassExplanation;
+use super::class::{ClassExplanation, by_client};
+use super::concurrency;
 use super::ladder::attempts_bound;
 use super::layer::hint_bound;
 use super::load::burst;
 use super::remedy::Remedy;
 use super::service;
 use super::sla::{self, SHARE_OF_SLA, at_most};
+use super::step_settings::StepSettings;
 use super::warning::{Code, Warning};
 use super::words;
-use crate::policy::{Client, Element, Mechanism, RetryPolicy, Role, Timeouts};
+use crate::policy::{Client, Element, Mechanism, RetryPolicy, Timeouts};
 use crate::scenario::Scenario;
 use crate::units::SimDuration;
 
@@ -22,14 +24,22 @@ const AT_ONCE: u64 = 10;
 pub fn warnings(scenario: &Scenario, classes: &[ClassExplanation]) -> Vec<Warning> {
     let mut all = Vec::new();
     for (index, class) in classes.iter().enumerate() {
-        let client = scenario.client_of(&scenario.traffic[index]);
-        if class.someone_waits() {
-            all.extend(unbounded_hints(scenario, class, client));
-            all.extend(too_many_attempts(class, client));
+        let traffic = &scenario.traffic[index];
+        let clients = by_client(scenario, traffic);
+        for (part, (client, steps)) in class.parts().zip(&clients) {
+            let mut found = Vec::new();
+            if class.someone_waits() {
+                found.extend(unbounded_hints(scenario, part, client));
+                found.extend(too_many_attempts(part, client));
+            }
+            found.extend(timeout_below_latency(scenario, index, client, steps));
+            let of_step = StepSettings::of(scenario, traffic, steps[0]);
+            all.extend(found.into_iter().map(|warning| of_step.place(warning)));
         }
-        all.extend(sla::at_risk(scenario, index, class, client));
-        all.extend(timeout_below_latency(scenario, index, client));
-        all.extend(fan_out(scenario, index, client));
+        let Some((client, steps)) = clients.first() else { continue };
+        let of_step = StepSettings::of(scenario, traffic, steps[0]);
+        all.extend(sla::at_risk(scenario, index, class, client).map(|warning| of_step.place(warning)));
+        all.extend(fan_out(scenario, index, &clients));
     }
     all
 }
@@ -64,7 +74,7 @@ fn unbounded_hints(scenario: &Scenario, class: &ClassExplanation, client: &Clien
 }
 
 fn too_many_attempts(class: &ClassExplanation, client: &Client) -> Option<Warning> {
-    let attempts = class.worst.per_call_site;
+    let attempts = class.step_worst.per_call_site;
     if attempts.is_some_and(|attempts| attempts <= ATTEMPTS_WHILE_SOMEONE_WAITS) {
         return None;
     }
@@ -81,9 +91,9 @@ fn too_many_attempts(class: &ClassExplanation, client: &Client) -> Option<Warnin
 }
 
 /// A timeout in which not even half of the requests of a step are answered, when nothing is wrong.
-fn timeout_below_latency(scenario: &Scenario, index: usize, client: &Client) -> Option<Warning> {
+fn timeout_below_latency(scenario: &Scenario, index: usize, client: &Client, steps: &[usize]) -> Option<Warning> {
     let class = &scenario.traffic[index];
-    let step = class.steps.iter().max_by_key(|step| service::usual(step))?;
+    let step = steps.iter().map(|step| &class.steps[*step]).max_by_key(|step| service::usual(step))?;
     let usual = service::usual(step);
     // A stream that flows is cut by nothing but a limit over all of it.
     let until_there = |timeouts: &Timeouts| match step.first_token {
@@ -115,14 +125,13 @@ fn timeout_below_latency(scenario: &Scenario, index: usize, client: &Client) -> 
     Some(Warning::set(Code::TimeoutBelowLatency, message, remedy).and("or more"))
 }
 
-fn fan_out(scenario: &Scenario, index: usize, client: &Client) -> Option<Warning> {
+fn fan_out(scenario: &Scenario, index: usize, clients: &[(&Client, Vec<usize>)]) -> Option<Warning> {
     let class = &scenario.traffic[index];
     let at_once = burst(class);
-    let paced = client.elements().iter().any(|element| match element.role {
-        Role::Guard(guard) => matches!(scenario.guards[guard].mechanism, Mechanism::Pacer(_)),
-        Role::Retry(_) | Role::Queue(..) => false,
-    });
-    if at_once <= AT_ONCE || paced {
+    let is_pacer = |guard: usize| matches!(scenario.guards[guard].mechanism, Mechanism::Pacer(_));
+    let paced = |client: &Client| client.elements().iter().filter_map(|element| element.role.guard()).any(is_pacer);
+    let (client, _) = clients.iter().find(|(client, _)| !paced(client))?;
+    if at_once <= AT_ONCE || concurrency::at_once(scenario, class).is_some_and(|most| most < at_once) {
         return None;
     }
     let message = format!(
@@ -134,7 +143,7 @@ fn fan_out(scenario: &Scenario, index: usize, client: &Client) -> Option<Warning
         Warning {
             code: Code::FanOutWithoutLimit,
             message,
-            hint: format!("add an element with a pacer as guard to `{path}`"),
+            hint: format!("add an element with a pacer or a semaphore as guard to `{path}`"),
             path,
         }
     } else {

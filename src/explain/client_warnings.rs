@@ -1,9 +1,10 @@
 //! Warnings about how a client's elements stand to each other, whoever uses it.
 
-use super::answers::{fault_answers, rejects, shown};
+use super::answers::{fault_answers, shown};
 use super::course::product;
 use super::ladder::{Ladder, attempts_bound};
 use super::remedy::Remedy;
+use super::step_settings::StepSettings;
 use super::warning::{Code, Warning};
 use super::words;
 use super::worst::unit;
@@ -13,6 +14,7 @@ use crate::policy::stack::Resume;
 use crate::policy::{Answer, Backoff, Client, Element, Hint, HintRule, Jitter, Kind, Mechanism, RetryPolicy, Role};
 use crate::provider::Limit;
 use crate::scenario::Scenario;
+use crate::traffic::TrafficClass;
 use crate::units::SimDuration;
 
 /// A queue that waits this long between runs is a second chance at another time, not one more layer of the same storm.
@@ -20,9 +22,25 @@ const SLOW_QUEUE: SimDuration = SimDuration::from_secs(60);
 
 /// All warnings about the clients that some class uses, or that tests use.
 pub fn warnings(scenario: &Scenario) -> Vec<Warning> {
-    let used = |index: usize| scenario.traffic.iter().any(|class| class.client == index);
+    let asks =
+        |class: &TrafficClass, index| class.client == index && class.steps.iter().any(|step| step.other.is_none());
+    let used = |index: usize| scenario.traffic.iter().any(|class| asks(class, index));
     let clients = scenario.clients.iter().enumerate().filter(|(index, client)| used(*index) || client.for_tests);
-    clients.flat_map(|(index, client)| of_client(scenario, index, client)).collect()
+    let mut all: Vec<Warning> = clients.flat_map(|(index, client)| of_client(scenario, index, client)).collect();
+    for class in &scenario.traffic {
+        for (n, other) in class.others.iter().enumerate() {
+            let Some(step) = class.steps.iter().position(|step| step.other == Some(n)) else { continue };
+            let settings = StepSettings::of(scenario, class, step);
+            for warning in of_client(scenario, class.client, &other.client) {
+                let warning = settings.place(warning);
+                // What a copy leaves as it was has been said of the client itself.
+                if !all.iter().any(|said| said.code == warning.code && said.message == warning.message) {
+                    all.push(warning);
+                }
+            }
+        }
+    }
+    all
 }
 
 fn of_client(scenario: &Scenario, index: usize, client: &Client) -> Vec<Warning> {
@@ -99,7 +117,7 @@ fn pacer_outside(scenario: &Scenario, client: &Client) -> Option<Warning> {
         Role::Guard(guard) if matches!(scenario.guards[guard].mechanism, Mechanism::Pacer(_)) => {
             (requests_inside(client, at) != Some(1)).then(|| (at, &scenario.guards[guard]))
         }
-        Role::Guard(_) | Role::Retry(_) | Role::Queue(..) => None,
+        Role::Guard(_) | Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => None,
     })?;
     let repeats = |element: &&Element| element.role.policy().is_some_and(|policy| attempts_bound(policy) != Some(1));
     let inside: Vec<String> =
@@ -120,8 +138,17 @@ fn pacer_outside(scenario: &Scenario, client: &Client) -> Option<Warning> {
 
 /// The most requests that pass an element for each time it is entered.
 pub(super) fn requests_inside(client: &Client, at: usize) -> Option<u64> {
-    let mut policies = client.elements()[..at].iter().filter_map(|element| element.role.policy());
-    policies.try_fold(1, |all, policy| product(Some(all), attempts_bound(policy)))
+    let mut roles = client.elements()[..at].iter().map(|element| &element.role);
+    roles.try_fold(1, |all, role| product(Some(all), requests_of(role)))
+}
+
+/// The most requests of an element for each one that is inside it.
+fn requests_of(role: &Role) -> Option<u64> {
+    match role {
+        Role::Retry(policy) | Role::Queue(policy, _) => attempts_bound(policy),
+        Role::Hedge(hedge) => Some(u64::from(hedge.max)),
+        Role::Guard(_) => Some(1),
+    }
 }
 
 /// A layer that repeats what layers inside it have given up on.
@@ -166,8 +193,10 @@ fn nested(scenario: &Scenario, client: &Client, at: usize, policy: &RetryPolicy)
     let warning = match outer.kind {
         Kind::Queue => Warning::set(Code::NestedRetry, message, Remedy::slow_runs(client, outer))
             .and("so that a run is a chance at another time"),
-        Kind::Client | Kind::Decorator => Warning::set(Code::NestedRetry, message, Remedy::off(client, outer))
-            .and("and let one layer own the retries"),
+        Kind::Hop | Kind::Client | Kind::Decorator => {
+            Warning::set(Code::NestedRetry, message, Remedy::off(client, outer))
+                .and("and let one layer own the retries")
+        }
     };
     Some(warning)
 }
@@ -221,12 +250,14 @@ fn breaker_spends_runs(scenario: &Scenario, client: &Client) -> Option<Warning> 
     if !policy.retry_on.repeats(&Answer::SHORT_CIRCUITED) {
         return None;
     }
-    let guard = client.elements().iter().find_map(|element| match element.role {
-        Role::Guard(guard) if rejects(&scenario.guards[guard]) => Some(&scenario.guards[guard]),
-        Role::Guard(_) | Role::Retry(_) | Role::Queue(..) => None,
+    let (guard, breaker) = client.elements().iter().find_map(|element| {
+        let Role::Guard(index) = element.role else { return None };
+        let guard = &scenario.guards[index];
+        match &guard.mechanism {
+            Mechanism::Breaker(breaker) if breaker.when_open == WhenOpen::Reject => Some((guard, breaker)),
+            Mechanism::Breaker(_) | Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => None,
+        }
     })?;
-    let Mechanism::Breaker(breaker) = &guard.mechanism else { return None };
-    assert_eq!(breaker.when_open, WhenOpen::Reject, "only such a breaker refuses");
     let interval = words::duration(Ladder::own(policy).waits.first().map_or(SimDuration::ZERO, |wait| wait.from));
     let message = format!(
         "while `{}` is open ({} at a time), a job that meets it spends one of its {runs} runs without a request; \

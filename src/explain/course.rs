@@ -7,7 +7,7 @@
 
 use super::ladder::{Ladder, Span, attempts_bound};
 use crate::policy::stack::Resume;
-use crate::policy::{Answer, Client, RetryPolicy, Role};
+use crate::policy::{Answer, Client, Hedge, RetryPolicy, Role};
 use crate::units::SimDuration;
 
 /// The worst way through a stack or a part of it.
@@ -46,6 +46,29 @@ impl Course {
         }
     }
 
+    /// This course and then another one.
+    #[must_use]
+    pub fn then(self, next: Course) -> Course {
+        Course {
+            requests: self.requests.zip(next.requests).and_then(|(one, other)| one.checked_add(other)),
+            held: self.held.then(next.held),
+            freed: self.freed.then(next.freed),
+            wall: self.wall.then(next.wall),
+        }
+    }
+
+    /// Whichever of two courses costs more, each cost for itself.
+    #[must_use]
+    pub fn or(self, other: Course) -> Course {
+        let later = |one: Span, other: Span| Span { from: one.from.max(other.from), to: one.to.max(other.to) };
+        Course {
+            requests: self.requests.zip(other.requests).map(|(one, other)| one.max(other)),
+            held: later(self.held, other.held),
+            freed: later(self.freed, other.freed),
+            wall: later(self.wall, other.wall),
+        }
+    }
+
     /// This course and the waits of one layer's ladder.
     #[must_use]
     fn with_ladder(self, ladder: Span, holds_worker: bool) -> Course {
@@ -55,6 +78,22 @@ impl Course {
         } else {
             Course { freed: self.freed.then(ladder), wall, ..self }
         }
+    }
+
+    /// All requests of a hedge, each as late as it can be.
+    #[must_use]
+    fn hedged(self, hedge: &Hedge) -> Course {
+        let more = hedge.delay.times(u64::from(hedge.max) - 1);
+        let wall = Span { from: self.wall.from, to: self.wall.to + more };
+        Course { requests: product(self.requests, Some(u64::from(hedge.max))), wall, ..self }
+    }
+
+    /// This course where nobody waits longer than this for it.
+    #[must_use]
+    fn within(self, patience: Option<SimDuration>) -> Course {
+        let Some(most) = patience else { return self };
+        let cut = |span: Span| Span { from: span.from.min(most), to: span.to.min(most) };
+        Course { held: cut(self.held), freed: cut(self.freed), wall: cut(self.wall), ..self }
     }
 
     /// All attempts of a layer around this course.
@@ -74,15 +113,20 @@ impl Course {
 /// The course up to each element, innermost first, when every layer whose flag is set uses all its attempts; a guard
 /// has the course of what is inside it. With `hint`, every answer carries it.
 pub fn courses(client: &Client, repeats: impl Fn(&RetryPolicy) -> bool, hint: Option<SimDuration>) -> Vec<Course> {
-    let mut course = Course::request(client.timeout());
-    let through = client.elements().iter().map(|element| {
+    let mut course = Course::request(client.innermost_timeout());
+    let hops = client.hops().len();
+    let through = client.elements().iter().enumerate().map(|(at, element)| {
         course = match &element.role {
             Role::Retry(policy) if repeats(policy) => course.around(policy, hint),
             Role::Queue(policy, _) if repeats(policy) => {
                 course.around(&RetryPolicy { holds_worker: false, ..policy.clone() }, hint)
             }
+            Role::Hedge(hedge) => course.hedged(hedge),
             Role::Retry(_) | Role::Queue(..) | Role::Guard(_) => course,
         };
+        if at + 1 == hops {
+            course = course.within(client.timeout());
+        }
         course
     });
     through.collect()
@@ -93,23 +137,31 @@ pub fn of_answer(client: &Client, answer: &Answer) -> Course {
     courses(client, |policy| policy.retry_on.repeats(answer), answer.hint.wait())
         .last()
         .copied()
-        .unwrap_or_else(|| Course::request(client.timeout()))
+        .unwrap_or_else(|| Course::request(client.innermost_timeout()))
 }
 
-/// The course of a whole task: every step passes on its last request, the last one fails, and every run is used.
-pub fn of_task(client: &Client, repeats: impl Fn(&RetryPolicy) -> bool, steps: u64) -> Course {
-    let inside = client.elements().len() - usize::from(client.queue().is_some());
-    let all = courses(client, &repeats, None);
-    let step = if inside == 0 { Course::request(client.timeout()) } else { all[inside - 1] };
-    let Some((policy, requeue)) = client.queue().filter(|(policy, _)| repeats(policy)) else {
-        return step.times(Some(steps));
+/// The course of a whole task whose steps use these clients: every step passes on its last request, the last one fails,
+/// and every run is used.
+pub fn of_task(steps: &[&Client], repeats: impl Fn(&Client, &RetryPolicy) -> bool) -> Course {
+    let mut whole = Course { requests: Some(0), held: Span::ZERO, freed: Span::ZERO, wall: Span::ZERO };
+    let mut longest = whole;
+    for client in steps {
+        let inside = client.queue_element().unwrap_or(client.elements().len());
+        let all = courses(client, |policy| repeats(client, policy), None);
+        let step = if inside == 0 { Course::request(client.innermost_timeout()) } else { all[inside - 1] };
+        (whole, longest) = (whole.then(step), longest.or(step));
+    }
+    let Some((policy, requeue)) =
+        steps.iter().copied().find_map(|client| client.queue().filter(|(policy, _)| repeats(client, policy)))
+    else {
+        return whole;
     };
     let runs = attempts_bound(policy);
-    let passes = match requeue.resume {
-        Resume::Restart => product(runs, Some(steps)),
-        Resume::FailedStep => runs.map(|runs| steps + runs - 1),
+    let all = match requeue.resume {
+        Resume::Restart => whole.times(runs),
+        Resume::FailedStep => whole.then(longest.times(runs.map(|runs| runs - 1))),
     };
-    step.times(passes).with_ladder(Ladder::own(policy).total, false)
+    all.with_ladder(Ladder::own(policy).total, false)
 }
 
 /// The product of two numbers of which each may have no bound.
@@ -147,9 +199,9 @@ mod tests {
         let old = incident(false);
         let step = courses(&old.clients[0], |_| true, None)[1];
         assert_eq!(step.held, Span { from: seconds(10.5), to: seconds(12.0) });
-        assert_eq!(of_task(&old.clients[0], |_| true, 3).held.to, seconds(108.0));
+        assert_eq!(of_task(&[&old.clients[0]; 3], |_, _| true).held.to, seconds(108.0));
         // New: 5 · (0.5 + 1 + 2) = 17.5 s of sleeps, 180 + 600 s of intervals.
-        let new = of_task(&incident(true).clients[0], |_| true, 3);
+        let new = of_task(&[&incident(true).clients[0]; 3], |_, _| true);
         assert_eq!((new.requests, new.held.to, new.freed.to), (Some(20), seconds(17.5), seconds(780.0)));
         // At a timeout of 600 s: 108 · 600 s = 18 h against 20 · 600 s = 3.3 h.
         assert_eq!(new.wall.to, seconds(12_797.5));

@@ -2,7 +2,7 @@
 
 use crate::policy::circuit_breaker::{BreakerCounts, WhenOpen};
 use crate::policy::hint::AboveCap;
-use crate::policy::pacer::Counts;
+use crate::policy::pacer::{Counts, Slept};
 use crate::policy::stack::{Place, Requeue, Resume};
 use crate::policy::{
     Backoff, CircuitBreaker, Classification, Client, Element, Guard, HintRule, Jitter, Kind, Mechanism, OutcomeSet,
@@ -11,7 +11,7 @@ use crate::policy::{
 use crate::provider::{Fault, HintForm, Limit, Profile, Provider, Respond, Window};
 use crate::random::Distribution;
 use crate::scenario::Scenario;
-use crate::traffic::{ArrivalProcess, Idempotency, RatePiece, Step, TaskKind, TrafficClass};
+use crate::traffic::{ArrivalProcess, Idempotency, RatePiece, Step, TaskKind, TrafficClass, WhenOneFails};
 use crate::units::{SimDuration, SimTime};
 
 pub(crate) const SDK_STATUSES: StatusSet = StatusSet::EMPTY.with(408).with(409).with(429).with_range(500, 599);
@@ -104,6 +104,8 @@ pub(crate) fn steps(names: &[&str], tokens: f64, latency: f64) -> Vec<Step> {
         idempotency: Idempotency::None,
         model: None,
         max_tokens: None,
+        group: None,
+        other: None,
     };
     names.iter().map(step).collect()
 }
@@ -136,6 +138,8 @@ pub(crate) fn one_job(client: Client, names: &[&str]) -> Scenario {
         name: "job".into(),
         kind: TaskKind::Jobs { workers: 1, processes: 1 },
         client: 0,
+        when_one_fails: WhenOneFails::Wait,
+        others: Vec::new(),
         arrivals: vec![ArrivalProcess::At(vec![SimTime::ZERO])],
         enqueue_delay: SimDuration::ZERO,
         steps: steps(names, 1_000.0, 1.0),
@@ -173,7 +177,7 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
     let bucket = TokenBucket::new(350_000, SimDuration::from_mins(1), SimDuration::from_secs(3)).expect("positive");
     let share = Guard {
         name: "share".into(),
-        mechanism: Mechanism::Pacer(Pacer { counts: Counts::InputTokens, bucket }),
+        mechanism: Mechanism::Pacer(Pacer { counts: Counts::InputTokens, bucket, slept: Slept::Once }),
         scope: Scope::Global,
     };
     let breaker = Guard {
@@ -220,6 +224,8 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
         name: "report".into(),
         kind: TaskKind::Jobs { workers: 8, processes: 1 },
         client: 0,
+        when_one_fails: WhenOneFails::Wait,
+        others: Vec::new(),
         arrivals: vec![
             ArrivalProcess::Poisson {
                 pieces: vec![RatePiece { from: SimTime::ZERO, rate: 4.0 / 60.0 }],
@@ -239,6 +245,8 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
         name: "live".into(),
         kind: TaskKind::Turns,
         client: 1,
+        when_one_fails: WhenOneFails::Wait,
+        others: Vec::new(),
         arrivals: vec![poisson(58.7, horizon)],
         enqueue_delay: SimDuration::ZERO,
         steps: steps(&["turn"], 6_300.0, 2.0),

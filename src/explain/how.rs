@@ -2,7 +2,7 @@
 
 use super::class::{ClassExplanation, LateFailure};
 use super::layer::Repetition;
-use super::words::{bound, count, counted, ordinal, plural};
+use super::words::{bound, count, counted, list, ordinal, plural};
 use crate::policy::stack::Resume;
 
 impl ClassExplanation {
@@ -10,7 +10,7 @@ impl ClassExplanation {
     pub fn how(&self) -> Vec<String> {
         let mut sentences = vec![self.how_one_step()];
         sentences.push(self.how_task());
-        if let (Some(one), Some(all)) = (self.worst_of_one_answer(), self.worst.per_call_site)
+        if let (Some(one), Some(all)) = (self.worst_of_one_answer(), self.step_worst.per_call_site)
             && one < all
         {
             sentences.push(format!(
@@ -22,13 +22,19 @@ impl ClassExplanation {
         sentences
     }
 
+    /// The steps that use this client, such as "`rubric` and `write`".
+    pub fn step_names(&self) -> String {
+        list(&self.steps.iter().map(|step| format!("`{step}`")).collect::<Vec<_>>())
+    }
+
     /// The layers that can repeat something, outermost first.
     pub fn repeating(&self) -> impl Iterator<Item = (&str, &Repetition)> {
         let layers = self.layers.iter().rev().filter_map(|layer| Some((layer.name.as_str(), layer.repetition()?)));
         layers.filter(|(_, repetition)| repetition.max_attempts != Some(1) && !repetition.retries.is_empty())
     }
 
-    fn how_one_step(&self) -> String {
+    /// How the most requests of one step come about.
+    pub fn how_one_step(&self) -> String {
         let factors: Vec<String> = self
             .repeating()
             .map(|(name, repetition)| match repetition.max_attempts {
@@ -39,12 +45,18 @@ impl ClassExplanation {
         if factors.is_empty() {
             return "one step: 1 request, nothing is repeated".into();
         }
-        format!("one step: {} = {}", factors.join(" × "), requests(self.worst.per_call_site))
+        format!("one step: {} = {}", factors.join(" × "), requests(self.step_worst.per_call_site))
     }
 
     fn how_task(&self) -> String {
         let steps = self.steps.len() as u64;
         let (task, noun) = (requests(self.worst.per_task), self.task_noun());
+        if !self.others.is_empty() {
+            let each = self.parts().map(|part| format!("{} ({})", bound(part.step_worst.per_step), part.step_names()));
+            let each: Vec<String> = each.collect();
+            let runs = self.worst.runs.map_or_else(|| "runs without end".into(), |runs| counted(runs, "run"));
+            return format!("one {noun}: a step costs up to {} requests in a run; {task} over {runs}", each.join(", "));
+        }
         let (Some(per_step), Some(runs)) = (self.worst.per_step, self.worst.runs) else {
             return format!("one {noun}: {task}");
         };

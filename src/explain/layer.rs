@@ -7,11 +7,12 @@ use super::words;
 use super::worst::unit;
 use crate::policy::circuit_breaker::{BreakerCounts, WhenOpen};
 use crate::policy::hint::AboveCap;
+use crate::policy::pacer::Slept;
 use crate::policy::retry::DeadlineCheck;
 use crate::policy::stack::{Place, Requeue, Resume};
 use crate::policy::{
-    Backoff, Classification, Client, Element, Guard, HintRule, Jitter, Kind, Mechanism, Outcome, OutcomeSet,
-    RetryPolicy, Role, Scope, StatusSet,
+    Backoff, Classification, Client, Element, Guard, Hedge, HintRule, Jitter, Kind, Mechanism, Outcome, OutcomeSet,
+    RetryPolicy, Role, Scope, StatusSet, WhenFull,
 };
 use crate::units::SimDuration;
 
@@ -84,6 +85,7 @@ impl LayerExplanation {
         let part = match &element.role {
             Role::Retry(policy) => Part::Retry(repetition(policy, unit(client, at), None, kinds)),
             Role::Queue(policy, requeue) => Part::Retry(repetition(policy, unit(client, at), Some(*requeue), kinds)),
+            Role::Hedge(hedge) => Part::Retry(hedging(hedge, kinds)),
             Role::Guard(guard) => {
                 Part::Guard { guard: guards[*guard].name.clone(), words: guard_words(&guards[*guard]) }
             }
@@ -139,6 +141,30 @@ fn repetition(policy: &RetryPolicy, unit: &'static str, requeue: Option<Requeue>
             }
         }),
         requeue,
+    }
+}
+
+/// A hedge, as a layer that repeats what is late.
+fn hedging(hedge: &Hedge, kinds: &[AnswerKind]) -> Repetition {
+    let max = u64::from(hedge.max);
+    let at_once = if hedge.next_after_failure { ", or at once after a failure" } else { "" };
+    Repetition {
+        unit: "request",
+        retries: vec!["what is late".into()],
+        repeats: kinds.iter().map(|kind| (kind.word.clone(), !hedge.ends_with(&kind.answer))).collect(),
+        max_attempts: Some(max),
+        ladder: Ladder::own(&RetryPolicy {
+            max_attempts: Some(u32::from(hedge.max)),
+            backoff: Backoff::Fixed(hedge.delay),
+            ..RetryPolicy::ONCE
+        }),
+        wait_words: format!("one more every {} while none is back{at_once}", words::duration(hedge.delay)),
+        hint_words: "the first to succeed wins, the others are dropped".into(),
+        hint_bound: None,
+        holds_worker: true,
+        timeout: None,
+        deadline_words: None,
+        requeue: None,
     }
 }
 
@@ -297,8 +323,25 @@ fn guard_words(guard: &Guard) -> String {
         Mechanism::Pacer(pacer) => {
             let counted = pacer.counts.word().replace('_', " ");
             let (amount, per) = (words::count(pacer.bucket.amount()), words::duration(pacer.bucket.per()));
-            format!("lets {amount} {counted} pass in {per}, the rest waits; {scope}")
+            let twice = match pacer.slept {
+                Slept::Once => "",
+                Slept::Twice => " (twice as many while callers wait, whose sleep it credits twice)",
+            };
+            format!("lets {amount} {counted} pass in {per}{twice}, the rest waits; {scope}")
         }
+        Mechanism::Semaphore(semaphore) => {
+            let (what, error) = if semaphore.is_pool { ("connection", "pool timeout") } else { ("permit", "refusal") };
+            let permits = words::counted(u64::from(semaphore.permits), what);
+            let rest = match semaphore.when_full {
+                WhenFull::Reject => "refuses the rest at once".to_owned(),
+                WhenFull::Wait(None) => "the rest waits in line".to_owned(),
+                WhenFull::Wait(Some(longest)) => {
+                    format!("the rest waits in line, {} at most, then a {error}", words::duration(longest))
+                }
+            };
+            format!("{permits}, held until the result is back, {rest}; {scope}")
+        }
+        Mechanism::Size(check) => format!("refuses requests of more than {} input tokens", words::count(check.at_most)),
     }
 }
 
@@ -306,6 +349,7 @@ fn guard_words(guard: &Guard) -> String {
 mod tests {
     use super::*;
     use crate::explain::fixture::{fixed, sdk};
+    use crate::policy::{Semaphore, SizeCheck};
 
     #[test]
     fn classifications_are_said_in_the_words_of_a_file() {
@@ -313,6 +357,30 @@ mod tests {
         assert_eq!(retry_words(&Classification::ANY), ["any failure"]);
         let odd = StatusSet::EMPTY.with_range(500, 504).with(529).with(429).with(428);
         assert_eq!(status_words(&odd), ["428", "429", "500..504", "529"]);
+    }
+
+    #[test]
+    fn guards_say_what_they_bound_and_what_becomes_of_the_rest() {
+        let said = |mechanism| guard_words(&Guard { name: "g".into(), mechanism, scope: Scope::Process });
+        let semaphore = |when_full, is_pool| Mechanism::Semaphore(Semaphore { permits: 10, when_full, is_pool });
+        let five = SimDuration::from_secs(5);
+        assert_eq!(
+            said(semaphore(WhenFull::Wait(None), false)),
+            "10 permits, held until the result is back, the rest waits in line; one per process"
+        );
+        assert_eq!(
+            said(semaphore(WhenFull::Reject, false)),
+            "10 permits, held until the result is back, refuses the rest at once; one per process"
+        );
+        assert_eq!(
+            said(semaphore(WhenFull::Wait(Some(five)), true)),
+            "10 connections, held until the result is back, the rest waits in line, 5 s at most, then a pool timeout; one \
+             per process"
+        );
+        assert_eq!(
+            said(Mechanism::Size(SizeCheck { at_most: 200_000 })),
+            "refuses requests of more than 200,000 input tokens"
+        );
     }
 
     #[test]

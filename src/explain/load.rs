@@ -2,9 +2,11 @@
 //! hurts bystanders: the share of the limit that live traffic needs, and the share that all workers of a background
 //! class ask for once the provider answers again and their queue is full.
 
+use super::class::by_client;
 use super::client_warnings::requests_inside;
+use super::concurrency::busy_workers;
 use crate::policy::pacer::Counts;
-use crate::policy::{Mechanism, Role};
+use crate::policy::{Client, Mechanism, Role};
 use crate::provider::{Limit, Slots, Window};
 use crate::scenario::Scenario;
 use crate::traffic::{ArrivalProcess, TrafficClass};
@@ -26,8 +28,11 @@ pub struct Demand {
     pub mean: f64,
     /// In its busiest span, of a minute or of the limit's time from empty to full, whichever is longer.
     pub peak: f64,
-    /// All workers busy, each answered at its mean latency; `None` for turns and where answers take no time.
+    /// All workers busy, each answered at its mean latency; `None` for turns and where answers take no time. Those who
+    /// stand in line before a semaphore ask for nothing.
     pub busy: Option<f64>,
+    /// How many workers that are: all of them, or as many as the class's semaphores let pass at once.
+    pub busy_workers: u64,
     /// What the class's pacer of the same kind lets pass at most; `None` without one.
     pub paced: Option<f64>,
     /// The most requests that each thing which the pacer lets pass can become: 1 where nothing inside it repeats.
@@ -73,7 +78,8 @@ fn in_flight(scenario: &Scenario, slots: &Slots, class: &TrafficClass) -> Demand
         before: begin.map(|to| share(rate(class, Window { from: SimTime::ZERO, to }))),
         mean: share(rate(class, run)),
         peak: share(peak_rate(class, run, SimDuration::from_mins(1))),
-        busy: (!class.is_live() && served > 0.0).then(|| f64::from(class.workers()) / amount),
+        busy: (!class.is_live() && served > 0.0).then(|| busy_workers(scenario, class) as f64 / amount),
+        busy_workers: busy_workers(scenario, class),
         paced: None,
         requests_per_pass: Some(1),
     }
@@ -87,7 +93,7 @@ fn demand(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
     let run = Window { from: SimTime::ZERO, to: scenario.horizon };
     let pacing = tightest_pacer(scenario, limit, class);
     let busy_time: f64 = class.steps.iter().map(|step| step.latency.mean()).sum();
-    let busy = (!class.is_live() && busy_time > 0.0).then(|| share(f64::from(class.workers()) / busy_time));
+    let busy = (!class.is_live() && busy_time > 0.0).then(|| share(busy_workers(scenario, class) as f64 / busy_time));
     Demand {
         limit: limit.name.clone(),
         class: class.name.clone(),
@@ -95,6 +101,7 @@ fn demand(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
         mean: share(rate(class, run)),
         peak: share(peak_rate(class, run, limit.bucket.capacity())),
         busy,
+        busy_workers: busy_workers(scenario, class),
         paced: pacing.map(|(rate, _)| rate / per_second),
         requests_per_pass: pacing.map_or(Some(1), |(_, requests)| requests),
     }
@@ -112,17 +119,22 @@ pub fn cost(counts: Counts, step: &crate::traffic::Step) -> f64 {
 
 /// What the class's tightest pacer of the same kind lets pass, per second, and how many requests each can become.
 fn tightest_pacer(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Option<(f64, Option<u64>)> {
-    let client = scenario.client_of(class);
+    // What a step does past the pacer is not held back: the loosest of the clients counts.
+    let clients = by_client(scenario, class);
+    let tightest: Option<Vec<_>> = clients.iter().map(|(client, _)| tightest_of(scenario, limit, client)).collect();
+    tightest?.into_iter().max_by(|(a, _), (b, _)| a.total_cmp(b))
+}
+
+fn tightest_of(scenario: &Scenario, limit: &Limit, client: &Client) -> Option<(f64, Option<u64>)> {
     let elements = client.elements().iter().enumerate();
     let pacers = elements.filter_map(|(at, element)| match element.role {
         Role::Guard(guard) => match &scenario.guards[guard].mechanism {
             Mechanism::Pacer(pacer) if pacer.counts == limit.counts => {
-                let rate = pacer.bucket.amount() as f64 / pacer.bucket.per().as_secs_f64();
-                Some((rate, requests_inside(client, at)))
+                Some((pacer.highest_rate(), requests_inside(client, at)))
             }
-            Mechanism::Pacer(_) | Mechanism::Breaker(_) => None,
+            Mechanism::Pacer(_) | Mechanism::Breaker(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => None,
         },
-        Role::Retry(_) | Role::Queue(..) => None,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => None,
     });
     pacers.min_by(|(a, _), (b, _)| a.total_cmp(b))
 }

@@ -5,7 +5,7 @@ use super::remedy::Remedy;
 use super::warning::{Code, Warning};
 use super::words::{self, percent};
 use crate::policy::pacer::Counts;
-use crate::policy::{Guard, Mechanism, Role, TokenBucket};
+use crate::policy::{Guard, Mechanism, Pacer, Role};
 use crate::scenario::Scenario;
 use crate::traffic::TrafficClass;
 
@@ -42,10 +42,11 @@ fn crowding_out(scenario: &Scenario, index: usize, demands: &[&Demand]) -> Optio
         format!("{} times what there is", words::count((needed + most).round() as u64))
     };
     let Some(pacer) = pacer(scenario, class, own) else {
+        let busy = own.busy_workers;
         let message = format!(
             "{} {} for {} and {names} for {}: {total}, for as long as the queue is full",
-            words::counted(u64::from(class.workers()), &format!("busy {} worker", class.name)),
-            if class.workers() == 1 { "asks" } else { "ask" },
+            words::counted(busy, &format!("busy {} worker", class.name)),
+            if busy == 1 { "asks" } else { "ask" },
             words::part(most, limit),
             percent(needed),
         );
@@ -79,18 +80,17 @@ fn pacer<'a>(scenario: &'a Scenario, class: &TrafficClass, demand: &Demand) -> O
     let elements = scenario.client_of(class).elements().iter();
     let pacers = elements.filter_map(|element| match element.role {
         Role::Guard(guard) => {
-            let (bucket, _) = pacer_of(&scenario.guards[guard], counts)?;
-            Some((&scenario.guards[guard], bucket.amount() as f64 / bucket.per().as_secs_f64()))
+            Some((&scenario.guards[guard], pacer_of(&scenario.guards[guard], counts)?.highest_rate()))
         }
-        Role::Retry(_) | Role::Queue(..) => None,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => None,
     });
     pacers.min_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(guard, _)| guard)
 }
 
-fn pacer_of(guard: &Guard, counts: Counts) -> Option<(TokenBucket, Counts)> {
+fn pacer_of(guard: &Guard, counts: Counts) -> Option<&Pacer> {
     match &guard.mechanism {
-        Mechanism::Pacer(pacer) if pacer.counts == counts => Some((pacer.bucket, counts)),
-        Mechanism::Pacer(_) | Mechanism::Breaker(_) => None,
+        Mechanism::Pacer(pacer) if pacer.counts == counts => Some(pacer),
+        Mechanism::Pacer(_) | Mechanism::Breaker(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => None,
     }
 }
 
@@ -99,8 +99,9 @@ fn limit_per(scenario: &Scenario, limit: &str, guard: &Guard) -> f64 {
     let limit = scenario.provider.limits.iter().find(|candidate| candidate.name == limit);
     let rate = limit.map_or(0.0, |limit| limit.bucket.amount() as f64 / limit.bucket.per().as_secs_f64());
     match &guard.mechanism {
-        Mechanism::Pacer(pacer) => rate * pacer.bucket.per().as_secs_f64(),
-        Mechanism::Breaker(_) => 0.0,
+        // What it credits twice it may be given half of.
+        Mechanism::Pacer(pacer) => rate * pacer.bucket.per().as_secs_f64() / pacer.slept.times(),
+        Mechanism::Breaker(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => 0.0,
     }
 }
 
@@ -138,6 +139,24 @@ fn too_large(scenario: &Scenario, class: &TrafficClass) -> Vec<Warning> {
                 words::count(room as u64)
             );
             let path = format!("traffic.{}.steps.{}.{}", class.name, step.name, size_key(limit.counts));
+            let hint = format!("make `{path}` smaller: no wait lets such a request pass");
+            Warning { code: Code::RequestExceedsLimit, message, hint, path }
+        }));
+    }
+    for element in scenario.client_of(class).elements() {
+        let Role::Guard(guard) = element.role else { continue };
+        let Mechanism::Size(check) = &scenario.guards[guard].mechanism else { continue };
+        let name = &scenario.guards[guard].name;
+        let large = class.steps.iter().filter(|step| step.input_tokens.mean() > check.at_most as f64);
+        all.extend(large.map(|step| {
+            let message = format!(
+                "step `{}` of {} asks for {} input tokens on average and `{name}` lets no more than {} pass",
+                step.name,
+                class.name,
+                words::count(step.input_tokens.mean() as u64),
+                words::count(check.at_most)
+            );
+            let path = format!("traffic.{}.steps.{}.input_tokens", class.name, step.name);
             let hint = format!("make `{path}` smaller: no wait lets such a request pass");
             Warning { code: Code::RequestExceedsLimit, message, hint, path }
         }));
@@ -198,6 +217,33 @@ mod tests {
         let warnings = of(&scenario);
         assert!(warnings.iter().any(|w| w.code == Code::RequestExceedsLimit
             && w.message == "step `huge` of report asks for 800,000 input tokens on average and `itpm` never holds more than 700,000"));
+    }
+
+    #[test]
+    fn a_request_that_a_size_check_refuses_is_said_to_be_so() {
+        let mut scenario = incident(true);
+        scenario.traffic[0].steps = steps(&["huge"], 300_000.0, 60_000.0);
+        scenario.guards[0].mechanism = Mechanism::Size(crate::policy::SizeCheck { at_most: 200_000 });
+        let warnings = of(&scenario);
+        let warning = warnings.iter().find(|warning| warning.code == Code::RequestExceedsLimit).unwrap();
+        assert_eq!(
+            warning.message,
+            "step `huge` of report asks for 300,000 input tokens on average and `share` lets no more than 200,000 pass"
+        );
+    }
+
+    #[test]
+    fn a_pacer_that_credits_its_sleep_twice_takes_twice_its_share() {
+        // By hand: 350 k of 700 k, twice, is all of it, and may be given half of what is left.
+        let mut scenario = incident(true);
+        let Mechanism::Pacer(pacer) = &mut scenario.guards[0].mechanism else { panic!("the share is a pacer's") };
+        pacer.slept = crate::policy::pacer::Slept::Twice;
+        let warnings = of(&scenario);
+        assert_eq!(
+            warnings[0].message,
+            "live takes 53 % of `itpm` and the pacer `share` allows 100 %: 153 % of what there is"
+        );
+        assert_eq!(warnings[0].hint, "set `guards.share.pacer.amount = \"160k\"` or less");
     }
 
     #[test]

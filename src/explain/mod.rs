@@ -10,15 +10,18 @@ pub mod answers;
 pub mod class;
 pub mod class_warnings;
 pub mod client_warnings;
+pub mod concurrency;
 pub mod course;
 mod how;
 pub mod ladder;
 pub mod layer;
 pub mod load;
 pub mod load_warnings;
+pub mod outlasting;
 pub mod remedy;
 pub mod service;
 mod sla;
+mod step_settings;
 pub mod warning;
 pub mod words;
 pub mod worst;
@@ -30,11 +33,12 @@ pub(crate) mod fixture;
 
 use crate::scenario::Scenario;
 
-pub use class::{AnswerCase, ClassExplanation, LateFailure, Outlasting, Verdict};
+pub use class::{AnswerCase, ClassExplanation, LateFailure};
 pub use course::Course;
 pub use ladder::{Ladder, Span};
 pub use layer::{LayerExplanation, Part, Repetition};
 pub use load::Demand;
+pub use outlasting::{Outlasting, Verdict};
 pub use warning::{Code, Warning};
 pub use worst::Worst;
 

@@ -127,7 +127,7 @@ fn with(client: &Client, at: usize, change: impl FnOnce(&mut RetryPolicy)) -> Op
     if let Role::Retry(policy) | Role::Queue(policy, _) = &mut elements[at].role {
         change(policy);
     }
-    Some(Client::new(client.name.clone(), client.for_tests, elements)?.in_world(client.patience().phases))
+    client.with_elements(elements)
 }
 
 /// A duration cut to whole seconds, below one to whole tenths, at least one of these.

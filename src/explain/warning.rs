@@ -4,7 +4,7 @@
 use super::class::ClassExplanation;
 use super::load::Demand;
 use super::remedy::Remedy;
-use super::{class_warnings, client_warnings, load_warnings};
+use super::{class_warnings, client_warnings, concurrency, load_warnings};
 use crate::scenario::Scenario;
 
 /// The kinds of warning. Their words are part of the JSON contract.
@@ -40,8 +40,14 @@ pub enum Code {
     PacerExceedsLimit,
     /// Busy workers, and what others need, exceed the limit, and no pacer holds them back.
     WorkersExceedLimit,
-    /// A request that never fits into a limit.
+    /// A request that never fits into a limit, or that a size check never lets pass.
     RequestExceedsLimit,
+    /// A semaphore with fewer permits than workers.
+    SemaphoreBelowWorkers,
+    /// A connection pool with fewer connections than workers.
+    PoolBelowWorkers,
+    /// A connection pool that holds connections through waits.
+    PoolOutsideRetries,
 }
 
 impl Code {
@@ -64,6 +70,9 @@ impl Code {
             Code::PacerExceedsLimit => "pacer-exceeds-limit",
             Code::WorkersExceedLimit => "workers-exceed-limit",
             Code::RequestExceedsLimit => "request-exceeds-limit",
+            Code::SemaphoreBelowWorkers => "semaphore-below-workers",
+            Code::PoolBelowWorkers => "pool-below-workers",
+            Code::PoolOutsideRetries => "pool-outside-retries",
         }
     }
 }
@@ -106,6 +115,7 @@ impl Warning {
 /// All warnings about a scenario: about its clients, then its classes, then its limits.
 pub fn warnings(scenario: &Scenario, classes: &[ClassExplanation], demands: &[Demand]) -> Vec<Warning> {
     let mut all = client_warnings::warnings(scenario);
+    all.extend(concurrency::warnings(scenario));
     all.extend(class_warnings::warnings(scenario, classes));
     all.extend(load_warnings::warnings(scenario, demands));
     all

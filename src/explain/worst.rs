@@ -15,10 +15,13 @@
 //! - a queue that resumes at the failed step pays `S · M + (R − 1) · M`: each step is passed once, and each failed run
 //!   costs one more failing step.
 //!
+//! What is counted is what reaches the provider: the requests that a hop sends by itself, and all that a hedge sends for
+//! one, are among them.
+//!
 //! A total time limit only bounds `n`, by the shortest waits and answers that take no time, so that with one the
 //! numbers are bounds that may not be reached. Open breakers only take requests away.
 
-use super::answers::rejects;
+use super::answers::refusal;
 use super::ladder::attempts_bound;
 use crate::policy::stack::Resume;
 use crate::policy::{Answer, Client, Element, Guard, Kind, RetryPolicy, Role};
@@ -48,23 +51,59 @@ pub struct Worst {
 impl Worst {
     /// What `client` can do to a task of so many steps, when each request may get any of `choices`.
     pub fn of(client: &Client, guards: &[Guard], choices: &[Answer], steps: u64) -> Worst {
-        let inside = &client.elements()[..client.elements().len() - usize::from(client.queue().is_some())];
-        let call = client.client_elements();
-        let requests = Tally::through(Tally::one_each(choices), call, guards);
-        let step = Tally::through(requests.clone(), &inside[call.len()..], guards);
-        let began = Tally { most: requests.most.iter().map(|(answer, _)| (*answer, 1)).collect() };
-        let calls = Tally::through(began, &inside[call.len()..], guards);
-        let queue = client.queue();
+        Worst::of_steps(&vec![client; steps as usize], guards, choices)
+    }
+
+    /// What a class can do to a task whose steps use these clients, in order; all have the same queue layer, if any.
+    pub fn of_steps(clients: &[&Client], guards: &[Guard], choices: &[Answer]) -> Worst {
+        let steps: Vec<StepTally> = clients.iter().map(|client| StepTally::of(client, guards, choices)).collect();
+        let queue = clients.first().and_then(|client| client.queue());
+        let tallies: Vec<&Tally> = steps.iter().map(|step| &step.step).collect();
+        let most = |of: fn(&StepTally) -> &Tally| steps.iter().map(|step| of(step).worst()).max().unwrap_or(0);
+        let runs = queue.map_or(1, |(policy, _)| runs(&tallies, policy));
+        let again = queue.map(|(policy, requeue)| Again { policy, resume: requeue.resume, runs: runs - 1 });
+        let calls: Vec<&Tally> = steps.iter().map(|step| &step.calls).collect();
         Worst {
-            runs: finite(queue.map_or(1, |(policy, _)| runs(&step, policy))),
-            calls_per_step: finite(calls.worst()),
-            calls_per_task: finite(calls.task(queue.map(|(policy, requeue)| (policy, requeue.resume)), steps)),
-            per_call: finite(requests.worst()),
-            per_step: finite(step.worst()),
-            per_call_site: finite(step.site(queue.map(|(policy, requeue)| (policy, requeue.resume)), steps)),
-            per_task: finite(step.task(queue.map(|(policy, requeue)| (policy, requeue.resume)), steps)),
+            runs: finite(runs),
+            calls_per_step: finite(most(|step| &step.calls)),
+            calls_per_task: finite(task(&calls, again)),
+            per_call: finite(most(|step| &step.requests)),
+            per_step: finite(most(|step| &step.step)),
+            per_call_site: finite(tallies.iter().map(|step| step.site(again, tallies.len())).max().unwrap_or(0)),
+            per_task: finite(task(&tallies, again)),
         }
     }
+}
+
+/// What one step can cost.
+struct StepTally {
+    /// Requests of one call.
+    requests: Tally,
+    /// Requests of the step in one run.
+    step: Tally,
+    /// Its calls in one run.
+    calls: Tally,
+}
+
+impl StepTally {
+    fn of(client: &Client, guards: &[Guard], choices: &[Answer]) -> StepTally {
+        let inside = &client.elements()[..client.queue_element().unwrap_or(client.elements().len())];
+        let call = client.client_elements();
+        let requests = Tally::through(Tally::one_each(choices), client, call, guards);
+        let step = Tally::through(requests.clone(), client, &inside[call.len()..], guards);
+        let began = Tally { most: requests.most.iter().map(|(answer, _)| (*answer, 1)).collect() };
+        let calls = Tally::through(began, client, &inside[call.len()..], guards);
+        StepTally { requests, step, calls }
+    }
+}
+
+/// What a queue adds: more runs.
+#[derive(Clone, Copy)]
+struct Again<'a> {
+    policy: &'a RetryPolicy,
+    resume: Resume,
+    /// How many, beyond the first.
+    runs: u64,
 }
 
 /// The most requests with which the elements up to some place can end in each answer.
@@ -78,14 +117,22 @@ impl Tally {
         Tally { most: choices.iter().map(|answer| (*answer, 1)).collect() }
     }
 
-    fn through(mut self, elements: &[Element], guards: &[Guard]) -> Tally {
+    fn through(mut self, client: &Client, elements: &[Element], guards: &[Guard]) -> Tally {
         for element in elements {
             match &element.role {
                 Role::Retry(policy) | Role::Queue(policy, _) => self.repeat(policy),
-                Role::Guard(guard) => self.gate(&guards[*guard]),
+                Role::Guard(guard) => self.gate(&guards[*guard], client),
+                Role::Hedge(hedge) => self.send_several(u64::from(hedge.max)),
             }
         }
         self
+    }
+
+    /// A hedge may send all of its requests before the first answer is back.
+    fn send_several(&mut self, most: u64) {
+        for (_, requests) in &mut self.most {
+            *requests = requests.saturating_mul(most);
+        }
     }
 
     fn repeat(&mut self, policy: &RetryPolicy) {
@@ -96,11 +143,11 @@ impl Tally {
         }
     }
 
-    /// A breaker that refuses adds one more way to end, for no request.
-    fn gate(&mut self, guard: &Guard) {
-        let known = self.most.iter().any(|(answer, _)| *answer == Answer::SHORT_CIRCUITED);
-        if rejects(guard) && !known {
-            self.most.push((Answer::SHORT_CIRCUITED, 0));
+    /// A guard that refuses adds one more way to end, for no request.
+    fn gate(&mut self, guard: &Guard, client: &Client) {
+        let Some(refusal) = refusal(guard, client) else { return };
+        if !self.most.iter().any(|(answer, _)| *answer == refusal) {
+            self.most.push((refusal, 0));
         }
     }
 
@@ -119,41 +166,43 @@ impl Tally {
     }
 
     /// One step over all runs. Where the queue restarts, a step before the last one is passed again in every run.
-    fn site(&self, queue: Option<(&RetryPolicy, Resume)>, steps: u64) -> u64 {
-        let again = queue.map_or(0, |(policy, resume)| match self.dearest_repeated(policy) {
-            None => 0,
-            Some(dearest) => {
-                let each = match resume {
-                    Resume::Restart if steps > 1 => dearest.max(self.delivered()),
-                    Resume::Restart | Resume::FailedStep => dearest,
-                };
-                (runs(self, policy) - 1).saturating_mul(each)
-            }
+    fn site(&self, again: Option<Again<'_>>, steps: usize) -> u64 {
+        let again = again.map_or(0, |again| {
+            let dearest = self.dearest_repeated(again.policy).unwrap_or(0);
+            let each = match again.resume {
+                Resume::Restart if steps > 1 => dearest.max(self.delivered()),
+                Resume::Restart | Resume::FailedStep => dearest,
+            };
+            again.runs.saturating_mul(each)
         });
         self.worst().saturating_add(again)
     }
+}
 
-    /// All steps over all runs.
-    fn task(&self, queue: Option<(&RetryPolicy, Resume)>, steps: u64) -> u64 {
-        let passed = steps.saturating_sub(1).saturating_mul(self.delivered());
-        let last = passed.saturating_add(self.worst());
-        let again = queue.map_or(0, |(policy, resume)| match self.dearest_repeated(policy) {
-            None => 0,
-            Some(dearest) => {
-                let each = match resume {
-                    Resume::Restart => passed.saturating_add(dearest),
-                    Resume::FailedStep => dearest,
-                };
-                (runs(self, policy) - 1).saturating_mul(each)
-            }
-        });
-        last.saturating_add(again)
+/// All steps over all runs: the last run ends at whichever step makes it dearest, and so does each run before it.
+fn task(steps: &[&Tally], again: Option<Again<'_>>) -> u64 {
+    let (mut passed, mut last, mut failed, mut dearest) = (0_u64, 0_u64, 0_u64, 0_u64);
+    for step in steps {
+        last = last.max(passed.saturating_add(step.worst()));
+        if let Some(repeated) = again.and_then(|again| step.dearest_repeated(again.policy)) {
+            failed = failed.max(passed.saturating_add(repeated));
+            dearest = dearest.max(repeated);
+        }
+        passed = passed.saturating_add(step.delivered());
     }
+    let again = again.map_or(0, |again| {
+        again.runs.saturating_mul(match again.resume {
+            Resume::Restart => failed,
+            Resume::FailedStep => dearest,
+        })
+    });
+    last.saturating_add(again)
 }
 
 /// Runs of a task; 1 where the queue repeats nothing that a run can end in.
-fn runs(step: &Tally, policy: &RetryPolicy) -> u64 {
-    if step.dearest_repeated(policy).is_some() { attempts_bound(policy).unwrap_or(ENDLESS) } else { 1 }
+fn runs(steps: &[&Tally], policy: &RetryPolicy) -> u64 {
+    let repeated = steps.iter().any(|step| step.dearest_repeated(policy).is_some());
+    if repeated { attempts_bound(policy).unwrap_or(ENDLESS) } else { 1 }
 }
 
 const fn finite(number: u64) -> Option<u64> {
@@ -166,9 +215,9 @@ pub fn unit(client: &Client, at: usize) -> &'static str {
     let elements = client.elements();
     match elements[at].kind {
         Kind::Queue => "run",
-        Kind::Client | Kind::Decorator if !elements[..at].iter().any(retries) => "request",
+        Kind::Hop | Kind::Client | Kind::Decorator if !elements[..at].iter().any(retries) => "request",
         Kind::Decorator if !elements[..at].iter().any(|e| e.kind == Kind::Decorator && retries(e)) => "call",
-        Kind::Client | Kind::Decorator => "try",
+        Kind::Hop | Kind::Client | Kind::Decorator => "try",
     }
 }
 

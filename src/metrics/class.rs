@@ -2,8 +2,7 @@
 
 use super::tree::{Number, Tree};
 use crate::observe::ledger::{ClassTotal, Counts, LayerCounts};
-use crate::observe::{AnswerIndex, WorkerActivity};
-use crate::policy::stack::Client;
+use crate::observe::{AnswerIndex, LayerRows, WorkerActivity};
 use crate::provider::Window;
 use crate::scenario::Scenario;
 use crate::stats::LatencyStore;
@@ -34,7 +33,7 @@ pub(super) fn class_metrics(
         ("runs", count(counts.runs)),
         ("calls", count(counts.calls)),
         ("requests", count(counts.requests)),
-        ("provider_requests", count(counts.requests)),
+        ("provider_requests", count(counts.provider_requests)),
         ("steps_offered", count(steps_offered)),
         ("amplification", ratio(counts.requests, steps_offered)),
         ("amplification_by_task", ratio(counts.task_requests, steps_offered)),
@@ -64,9 +63,9 @@ pub(super) fn class_metrics(
     if class.workers() > 0 {
         table.push(("worker_time_s", worker_time(class, counts, window)));
     }
-    let client = scenario.client_of(class);
-    table.push(("factors", factors(client, class, total)));
-    table.push(("layers", layers(client, &total.layers)));
+    let rows = LayerRows::of(scenario, class);
+    table.push(("factors", factors(&rows, class, total)));
+    table.push(("layers", layers(&rows, &total.layers)));
     named(table)
 }
 
@@ -109,24 +108,25 @@ fn worker_time(class: &TrafficClass, counts: &Counts, window: Window) -> Tree<Nu
     named(WorkerActivity::ALL.map(|activity| (name(activity), real(nanos(activity) as f64 / 1e9))).to_vec())
 }
 
-/// One factor for each layer, outermost first. They multiply to `amplification_by_task` exactly, because each is what
+/// One factor for each layer, outermost first. They multiply to `amplification_by_task` exactly (the factors
+/// of hops left out, which multiply further to what reaches the provider), because each is what
 /// came out of an element on the inside for each time it was entered from the outside.
-fn factors(client: &Client, class: &TrafficClass, total: &ClassTotal) -> Tree<Number> {
+fn factors(rows: &LayerRows<'_>, class: &TrafficClass, total: &ClassTotal) -> Tree<Number> {
     let counts = &total.counts;
-    let inner = client.queue_element().unwrap_or(client.elements().len());
+    let passages = rows.passages(&total.layers, counts.task_requests);
     let mut table = vec![
         ("runs".to_owned(), ratio(counts.runs, counts.offered)),
         ("steps_reached".to_owned(), ratio(counts.steps_reached, counts.runs * class.steps.len() as u64)),
     ];
-    for element in (0..inner).rev() {
-        let inside = if element == 0 { counts.task_requests } else { total.layers[element - 1].entered };
-        table.push((client.elements()[element].name.clone(), ratio(inside, total.layers[element].entered)));
+    for (pair, name) in passages.windows(2).zip(rows.inside()).rev() {
+        table.push(((*name).to_owned(), ratio(pair[0], pair[1])));
     }
     Tree::Table(table)
 }
 
-fn layers(client: &Client, layers: &[LayerCounts]) -> Tree<Number> {
-    let tables = client.elements().iter().zip(layers).map(|(element, counts)| {
+fn layers(rows: &LayerRows<'_>, layers: &[LayerCounts]) -> Tree<Number> {
+    let counts = rows.by_name(layers);
+    let tables = rows.names().iter().zip(&counts).map(|(name, counts)| {
         let table = vec![
             ("entered", count(counts.entered)),
             ("retries", count(counts.retries)),
@@ -135,7 +135,7 @@ fn layers(client: &Client, layers: &[LayerCounts]) -> Tree<Number> {
             ("refused", count(counts.refused)),
             ("waited_s", real(counts.waited_nanos as f64 / 1e9)),
         ];
-        (element.name.clone(), named(table))
+        ((*name).to_owned(), named(table))
     });
     Tree::Table(tables.collect())
 }

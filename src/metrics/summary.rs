@@ -5,6 +5,7 @@ use super::recovery::recovery;
 use super::tree::{Number, Tree};
 use crate::observe::Outcome;
 use crate::observe::outcome::{GuardCounts, LimitCounts};
+use crate::policy::{Guard, Mechanism};
 use crate::provider::Window;
 use crate::scenario::Scenario;
 use crate::units::{SimDuration, SimTime};
@@ -26,7 +27,7 @@ pub fn summarize(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
     top.push(("recovery".to_owned(), recovery_table(scenario, outcome)));
     top.push(("limits".to_owned(), limits(scenario, outcome)));
     let guards = scenario.guards.iter().zip(&outcome.guards);
-    let guards = guards.map(|(guard, counts)| (guard.name.clone(), guard_table(counts))).collect();
+    let guards = guards.map(|(guard, counts)| (guard.name.clone(), guard_table(guard, counts))).collect();
     top.push(("guards".to_owned(), Tree::Table(guards)));
     Tree::Table(top)
 }
@@ -89,13 +90,17 @@ fn limits(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
     Tree::Table(tables.chain(slots).collect())
 }
 
-fn guard_table(counts: &GuardCounts) -> Tree<Number> {
-    Tree::Table(vec![
+fn guard_table(guard: &Guard, counts: &GuardCounts) -> Tree<Number> {
+    let mut table = vec![
         ("trips".to_owned(), count(counts.trips)),
         ("refused".to_owned(), count(counts.refused)),
         ("waits".to_owned(), count(counts.waits)),
         ("waited_s".to_owned(), real(counts.waited.as_secs_f64())),
-    ])
+    ];
+    if matches!(guard.mechanism, Mechanism::Semaphore(_)) {
+        table.push(("most_in_use".to_owned(), count(counts.most_in_use)));
+    }
+    Tree::Table(table)
 }
 
 fn count(n: u64) -> Tree<Number> {

@@ -10,18 +10,20 @@ use crate::policy::retry::GiveUp;
 use crate::stats::LatencyStore;
 use crate::units::SimDuration;
 
-/// Which answers are counted apart: the statuses that a scenario can produce, then timeouts and dropped connections.
+/// Which answers are counted apart: the statuses that a scenario can produce, then timeouts and dropped connections,
+/// then requests that nobody wanted any more before they were answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerIndex {
     names: Vec<String>,
     by_status: Vec<u8>,
     timeout: u8,
     dropped: u8,
+    cancelled: u8,
 }
 
 impl AnswerIndex {
-    /// An index of these statuses, ascending, beside 200.
-    pub fn new(statuses: &[u16]) -> AnswerIndex {
+    /// An index of these statuses, ascending, beside 200; and of cancelled requests, where there can be any.
+    pub fn new(statuses: &[u16], cancels: bool) -> AnswerIndex {
         let mut statuses: Vec<u16> = statuses.iter().copied().chain([200]).collect();
         statuses.sort_unstable();
         statuses.dedup();
@@ -31,11 +33,13 @@ impl AnswerIndex {
         }
         let mut names: Vec<String> = statuses.iter().map(u16::to_string).collect();
         let (timeout, dropped) = (names.len() as u8, names.len() as u8 + 1);
+        let cancelled = dropped + u8::from(cancels);
         names.extend(["timeout".to_owned(), "dropped".to_owned()]);
-        AnswerIndex { names, by_status, timeout, dropped }
+        names.extend(cancels.then(|| "cancelled".to_owned()));
+        AnswerIndex { names, by_status, timeout, dropped, cancelled }
     }
 
-    /// The names in order: statuses, `timeout`, `dropped`.
+    /// The names in order: statuses, `timeout`, `dropped`, and `cancelled` where there can be such.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -56,7 +60,9 @@ impl AnswerIndex {
             | Outcome::StreamFailed
             | Outcome::StreamBroken
             | Outcome::ShortCircuited
-            | Outcome::LimiterFull => self.dropped as usize,
+            | Outcome::LimiterFull
+            | Outcome::TooLarge => self.dropped as usize,
+            Outcome::Cancelled => self.cancelled as usize,
         }
     }
 }
@@ -86,8 +92,11 @@ pub struct Counts {
     pub max_failed_task_requests: u64,
     /// Calls that began.
     pub calls: u64,
-    /// Requests of those calls.
+    /// Requests of those calls, as their client sends them.
     pub requests: u64,
+    /// Requests that reached the provider: more than the client sent where a hop sends its own, fewer where a hop
+    /// refuses.
+    pub provider_requests: u64,
     /// Requests of those calls that were answered 429.
     pub requests_with_429: u64,
     /// Times a breaker refused.
@@ -134,26 +143,26 @@ pub struct ClassLedger {
     pub cells: Vec<Counts>,
     /// By cell and place of the answer.
     pub answers: Vec<u64>,
-    /// By cell and element, innermost first.
+    /// By cell and row of [`LayerRows`](super::LayerRows).
     pub layers: Vec<LayerCounts>,
     /// Latencies of delivered tasks, by cell of arrival.
     pub latencies: Vec<LatencyStore>,
     /// Times from arrival to the first token of delivered tasks, by cell of arrival; empty where nothing is streamed.
     pub first_tokens: Vec<LatencyStore>,
-    elements: usize,
+    rows: usize,
     answer_kinds: usize,
 }
 
 impl ClassLedger {
     /// An empty ledger.
-    pub fn new(cells: usize, elements: usize, answer_kinds: usize) -> ClassLedger {
+    pub fn new(cells: usize, rows: usize, answer_kinds: usize) -> ClassLedger {
         ClassLedger {
             cells: vec![Counts::default(); cells],
             answers: vec![0; cells * answer_kinds],
-            layers: vec![LayerCounts::default(); cells * elements],
+            layers: vec![LayerCounts::default(); cells * rows],
             latencies: (0..cells).map(|_| LatencyStore::new()).collect(),
             first_tokens: Vec::new(),
-            elements,
+            rows,
             answer_kinds,
         }
     }
@@ -165,10 +174,10 @@ impl ClassLedger {
         self
     }
 
-    /// The counts of an element in a cell.
+    /// The counts of a layer in a cell, by its row.
     #[inline]
-    pub fn layer(&mut self, cell: u16, element: usize) -> &mut LayerCounts {
-        &mut self.layers[cell as usize * self.elements + element]
+    pub fn layer(&mut self, cell: u16, row: usize) -> &mut LayerCounts {
+        &mut self.layers[cell as usize * self.rows + row]
     }
 
     /// Counts an answer.
@@ -178,8 +187,8 @@ impl ClassLedger {
     }
 
     /// Counts that a layer gave up.
-    pub fn gave_up(&mut self, cell: u16, element: usize, why: GiveUp) {
-        let counts = self.layer(cell, element);
+    pub fn gave_up(&mut self, cell: u16, row: usize, why: GiveUp) {
+        let counts = self.layer(cell, row);
         match why {
             GiveUp::Exhausted => counts.exhausted += 1,
             GiveUp::NotRetried | GiveUp::Deadline | GiveUp::HintTooLong | GiveUp::HintBroken | GiveUp::Suppressed => {
@@ -199,7 +208,7 @@ impl ClassLedger {
         let mut total = ClassTotal {
             counts: Counts::default(),
             answers: vec![0; self.answer_kinds],
-            layers: vec![LayerCounts::default(); self.elements],
+            layers: vec![LayerCounts::default(); self.rows],
             latency: LatencyStore::new(),
             first_token: LatencyStore::new(),
         };
@@ -207,7 +216,7 @@ impl ClassLedger {
             total.counts.add(&self.cells[cell]);
             let answers = &self.answers[cell * self.answer_kinds..][..self.answer_kinds];
             total.answers.iter_mut().zip(answers).for_each(|(sum, n)| *sum += n);
-            let layers = &self.layers[cell * self.elements..][..self.elements];
+            let layers = &self.layers[cell * self.rows..][..self.rows];
             total.layers.iter_mut().zip(layers).for_each(|(sum, n)| sum.add(n));
             total.latency.merge(&self.latencies[cell]);
             if let Some(first_tokens) = self.first_tokens.get(cell) {
@@ -225,7 +234,7 @@ pub struct ClassTotal {
     pub counts: Counts,
     /// By place of the answer.
     pub answers: Vec<u64>,
-    /// By element, innermost first.
+    /// By row of [`LayerRows`](super::LayerRows).
     pub layers: Vec<LayerCounts>,
     /// Latencies of delivered tasks.
     pub latency: LatencyStore,
@@ -247,6 +256,7 @@ impl Counts {
         self.max_failed_task_requests = self.max_failed_task_requests.max(other.max_failed_task_requests);
         self.calls += other.calls;
         self.requests += other.requests;
+        self.provider_requests += other.provider_requests;
         self.requests_with_429 += other.requests_with_429;
         self.short_circuited += other.short_circuited;
         self.suppressed += other.suppressed;
@@ -263,7 +273,8 @@ impl Counts {
 }
 
 impl LayerCounts {
-    fn add(&mut self, other: &LayerCounts) {
+    /// Adds other counts to these.
+    pub fn add(&mut self, other: &LayerCounts) {
         self.entered += other.entered;
         self.retries += other.retries;
         self.exhausted += other.exhausted;

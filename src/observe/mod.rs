@@ -2,6 +2,7 @@
 //! them as it goes; `metrics` reads them afterwards. Neither knows the other.
 
 pub mod clock;
+pub mod layer_rows;
 pub mod ledger;
 pub mod outcome;
 pub mod phases;
@@ -9,6 +10,7 @@ pub mod series;
 pub mod timeline;
 
 pub use clock::Clock;
+pub use layer_rows::LayerRows;
 pub use ledger::{AnswerIndex, ClassLedger};
 pub use outcome::{Outcome, Phase};
 pub use phases::PhasePlan;

@@ -49,6 +49,10 @@ pub struct GuardCounts {
     pub waits: u64,
     /// How long in all.
     pub waited: SimDuration,
+    /// The most permits of one instance of a semaphore that were out at once.
+    pub most_in_use: u64,
+    /// Permits that are out when the run ends.
+    pub in_use: u64,
 }
 
 /// Everything that one run produced.

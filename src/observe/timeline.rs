@@ -30,7 +30,14 @@ impl AnswerKind {
             (Outcome::Delivered, _) => AnswerKind::Delivered,
             (Outcome::Refused, 429) => AnswerKind::Throttled,
             (Outcome::Refused, 503 | 529) => AnswerKind::Overloaded,
-            (Outcome::Refused | Outcome::ShortCircuited | Outcome::LimiterFull, _) => AnswerKind::Other,
+            (
+                Outcome::Refused
+                | Outcome::ShortCircuited
+                | Outcome::LimiterFull
+                | Outcome::TooLarge
+                | Outcome::Cancelled,
+                _,
+            ) => AnswerKind::Other,
             (
                 Outcome::TimedOut
                 | Outcome::ConnectTimedOut

@@ -2,7 +2,7 @@
 //! between the two is the amplification. All classes stand on one scale, so that one request is as high in one panel
 //! as in the next; a class that would vanish on it gets a scale of its own and says so.
 
-use super::facts::Facts;
+use super::facts::{Facts, Guards};
 use super::label::Label;
 use super::number::{self, TimeUnit};
 use super::panel::{Body, Note, Panel, Unit, View};
@@ -317,7 +317,7 @@ fn goes_on(view: &View<'_>, class: usize, end: f64) -> bool {
         counts.flat_map(|counts| counts.iter().take(last).skip(first)).map(|&n| f64::from(n)).sum()
     };
     let span = SPAN.max(view.bin()).min(end);
-    let held = view.facts.guards(class) != (false, false);
+    let held = view.facts.guards(class) != Guards::default();
     !held && past(end, end + span) > 1.5 * past(end - span, end) + 1.0
 }
 

@@ -3,7 +3,7 @@
 
 use super::number;
 use crate::experiment::{Figure, RunResult};
-use crate::policy::{Mechanism, Role};
+use crate::policy::{Client, Mechanism};
 use crate::scenario::Scenario;
 use crate::traffic::{TaskKind, TrafficClass};
 
@@ -88,16 +88,20 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The kinds of guard that stand in a class's client: whether there is a pacer, and whether a breaker.
-    pub(super) fn guards(&self, i: usize) -> (bool, bool) {
-        let Some(client) = self.scenario.clients.get(self.class(i).client) else { return (false, false) };
-        let guards = client.elements().iter().filter_map(|element| match element.role {
-            Role::Guard(guard) => self.scenario.guards.get(guard),
-            Role::Retry(_) | Role::Queue(..) => None,
-        });
-        guards.fold((false, false), |(pacer, breaker), guard| match guard.mechanism {
-            Mechanism::Pacer(_) => (true, breaker),
-            Mechanism::Breaker(_) => (pacer, true),
+    /// The kinds of guard that stand in a class's clients.
+    pub(super) fn guards(&self, i: usize) -> Guards {
+        let class = self.class(i);
+        if self.scenario.clients.get(class.client).is_none() {
+            return Guards::default();
+        }
+        let elements = self.scenario.clients_of(class).flat_map(Client::elements);
+        let guards = elements.filter_map(|element| self.scenario.guards.get(element.role.guard()?));
+        guards.fold(Guards::default(), |kinds, guard| match guard.mechanism {
+            Mechanism::Pacer(_) => Guards { pacer: true, ..kinds },
+            Mechanism::Breaker(_) => Guards { breaker: true, ..kinds },
+            Mechanism::Semaphore(_) => Guards { line: true, ..kinds },
+            // It lets nobody wait.
+            Mechanism::Size(_) => kinds,
         })
     }
 
@@ -115,6 +119,17 @@ impl<'a> Facts<'a> {
             .filter_map(|(phase, _)| Some((phase.as_str(), self.value(&["phases", phase, "classes", name, figure])?)))
             .collect()
     }
+}
+
+/// Which kinds of guard hold a class back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Guards {
+    /// A pacer.
+    pub(super) pacer: bool,
+    /// A breaker.
+    pub(super) breaker: bool,
+    /// A semaphore or a connection pool.
+    pub(super) line: bool,
 }
 
 /// The same text with a capital at its beginning.

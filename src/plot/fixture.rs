@@ -11,7 +11,7 @@ use crate::provider::{Fault, Limit, Profile, Provider, Respond, Window};
 use crate::random::{Distribution, Seed, Stream};
 use crate::scenario::Scenario;
 use crate::stats::Statistic;
-use crate::traffic::{Idempotency, Step, TaskKind, TrafficClass};
+use crate::traffic::{Idempotency, Step, TaskKind, TrafficClass, WhenOneFails};
 use crate::units::{SimDuration, SimTime};
 
 /// A result and its scenario.
@@ -36,11 +36,15 @@ pub(super) fn class(name: &str, kind: TaskKind, steps: usize) -> TrafficClass {
         idempotency: Idempotency::None,
         model: None,
         max_tokens: None,
+        group: None,
+        other: None,
     };
     TrafficClass {
         name: name.to_string(),
         kind,
         client: 0,
+        when_one_fails: WhenOneFails::Wait,
+        others: Vec::new(),
         arrivals: Vec::new(),
         enqueue_delay: SimDuration::ZERO,
         steps: (0..steps).map(step).collect(),

@@ -1,6 +1,6 @@
 //! Why turns are refused: what is left under each limit of the provider, at its lowest in each bin.
 
-use super::facts::capital;
+use super::facts::{Guards, capital};
 use super::label::Label;
 use super::number;
 use super::panel::{Body, Note, Panel, Unit, View};
@@ -115,12 +115,13 @@ impl Level {
         let _ = two.inside(sheet, &above) || three.inside(sheet, &above) || short.inside(sheet, &above);
     }
 
-    /// Whether the workers are what the limit is short for in this stretch: most of them are at it, and no pacer of
-    /// their own holds them back.
+    /// Whether the workers are what the limit is short for in this stretch: most of them are at it, and no pacer
+    /// or semaphore of their own holds them back.
     fn is_asked(view: &View<'_>, (from, to): (f64, f64)) -> bool {
         let bins = (from / view.bin()).floor() as usize..(to / view.bin()).ceil() as usize;
         let jobs = view.facts.jobs();
-        let paced = jobs.iter().any(|&class| view.facts.guards(class).0);
+        let held = |kinds: Guards| kinds.pacer || kinds.line;
+        let paced = jobs.iter().any(|&class| held(view.facts.guards(class)));
         let there: f64 = jobs.iter().map(|&class| f64::from(view.facts.class(class).workers())).sum();
         let series = jobs.iter().map(|&class| &view.facts.result.timeline.classes[class].workers);
         let busy: f64 = series

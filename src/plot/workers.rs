@@ -1,5 +1,6 @@
 //! What the workers do instead of working: a slot that sleeps until its next attempt is as busy as one that serves.
 
+use super::facts::Guards;
 use super::label::Label;
 use super::number;
 use super::panel::{Body, Note, Panel, Unit, View};
@@ -120,15 +121,19 @@ fn in_window(view: &View<'_>, class: usize, columns: &[Column]) -> Vec<Column> {
 }
 
 fn words(
-    (has_pacer, has_breaker): (bool, bool),
+    guards: Guards,
     activity: WorkerActivity,
     theme: &super::theme::Theme,
 ) -> ([&'static str; 2], plotters::style::RGBColor) {
-    let held = match (has_pacer, has_breaker) {
-        (true, true) => "waits for a pacer or a breaker",
-        (true, false) => "waits for a pacer",
-        (false, true) => "waits for a breaker",
-        (false, false) => "waits for a limiter",
+    let held = match (guards.pacer, guards.breaker, guards.line) {
+        (true, true, true) => "waits for a pacer, a breaker or a permit",
+        (true, true, false) => "waits for a pacer or a breaker",
+        (true, false, true) => "waits for a pacer or a permit",
+        (true, false, false) => "waits for a pacer",
+        (false, true, true) => "waits for a breaker or a permit",
+        (false, true, false) => "waits for a breaker",
+        (false, false, true) => "waits for a permit",
+        (false, false, false) => "waits for a limiter",
     };
     match activity {
         WorkerActivity::Serving => (["delivers", "delivers"], theme.delivered.on),

@@ -30,15 +30,19 @@ pub enum Outcome {
     StreamBroken,
     /// An open circuit breaker let nothing out.
     ShortCircuited,
-    /// A limiter on the client's side refused at once.
+    /// A limiter on the client's side refused: at once, or after the longest wait that it allows.
     LimiterFull,
+    /// The client found the request larger than it may be, before it was sent. No wait makes it smaller.
+    TooLarge,
+    /// Nobody wanted it any more before it was answered: another request was faster.
+    Cancelled,
     /// The request was not written within its timeout.
     WriteTimedOut,
 }
 
 impl Outcome {
     /// All outcomes, each with its word in scenario files.
-    pub const ALL: [(Outcome, &'static str); 14] = [
+    pub const ALL: [(Outcome, &'static str); 16] = [
         (Outcome::Delivered, "ok"),
         (Outcome::Refused, "refused"),
         (Outcome::TimedOut, "read_timeout"),
@@ -52,6 +56,8 @@ impl Outcome {
         (Outcome::StreamBroken, "stream_broken"),
         (Outcome::ShortCircuited, "short_circuited"),
         (Outcome::LimiterFull, "limiter_full"),
+        (Outcome::TooLarge, "too_large"),
+        (Outcome::Cancelled, "cancelled"),
         (Outcome::WriteTimedOut, "write_timeout"),
     ];
 
@@ -67,7 +73,7 @@ impl Outcome {
 
     /// Whether a request was on its way to the provider when this happened.
     pub const fn was_sent(self) -> bool {
-        !matches!(self, Outcome::ShortCircuited | Outcome::LimiterFull | Outcome::PoolTimedOut)
+        !matches!(self, Outcome::ShortCircuited | Outcome::LimiterFull | Outcome::PoolTimedOut | Outcome::TooLarge)
     }
 }
 
@@ -134,6 +140,8 @@ impl Answer {
     pub const TIMED_OUT: Answer = Answer::failed(Outcome::TimedOut);
     /// The connection was dropped.
     pub const DROPPED: Answer = Answer::failed(Outcome::Dropped);
+    /// Nobody wanted it any more.
+    pub const CANCELLED: Answer = Answer::failed(Outcome::Cancelled);
     /// A circuit breaker was open.
     pub const SHORT_CIRCUITED: Answer = Answer::failed(Outcome::ShortCircuited);
 

@@ -5,7 +5,7 @@
 //! What is counted decides whether it ever trips: counted per call, a client that retries four times shows the
 //! breaker a failure only when all four fail (q⁴), while counted per response it sees each one.
 
-use super::answer::Answer;
+use super::answer::{Answer, Outcome};
 use super::classify::{OutcomeSet, StatusSet, is_among};
 use crate::units::{SimDuration, SimTime};
 
@@ -54,7 +54,7 @@ pub struct CircuitBreaker {
     pub clear_on_close: bool,
 }
 
-/// What happens at a breaker's place in the stack.
+/// What happens at a guard's place in the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     /// Go on.
@@ -65,8 +65,11 @@ pub enum Gate {
     Park,
     /// A place is reserved: wait until this instant, then go on without asking again.
     Reserved(SimTime),
-    /// Refused.
-    Refuse,
+    /// Stand in line: whoever is called up goes on without asking again, and is refused if that has not happened by
+    /// this instant.
+    Line(SimTime),
+    /// Refused: for the layer outside, this is what happened.
+    Refuse(Outcome),
 }
 
 /// Whether workers may take jobs.
@@ -133,7 +136,7 @@ impl CircuitBreaker {
         match &mut state.phase {
             Phase::Closed => Gate::Pass,
             Phase::Open(until) => match self.when_open {
-                WhenOpen::Reject => Gate::Refuse,
+                WhenOpen::Reject => Gate::Refuse(Outcome::ShortCircuited),
                 WhenOpen::Hold => Gate::Wait(*until),
             },
             Phase::HalfOpen { out, well } => {
@@ -142,7 +145,7 @@ impl CircuitBreaker {
                     return Gate::Pass;
                 }
                 match self.when_open {
-                    WhenOpen::Reject => Gate::Refuse,
+                    WhenOpen::Reject => Gate::Refuse(Outcome::ShortCircuited),
                     WhenOpen::Hold => Gate::Park,
                 }
             }
@@ -258,6 +261,8 @@ impl BreakerState {
 mod tests {
     use super::*;
 
+    const REFUSE: Gate = Gate::Refuse(Outcome::ShortCircuited);
+
     fn breaker() -> CircuitBreaker {
         CircuitBreaker {
             counts: BreakerCounts::Responses,
@@ -292,7 +297,7 @@ mod tests {
         assert_eq!(breaker.enter(&mut state, now), Gate::Pass);
         let mut state = breaker.closed();
         feed(&breaker, &mut state, 7, 13, now);
-        assert_eq!(breaker.enter(&mut state, now), Gate::Refuse);
+        assert_eq!(breaker.enter(&mut state, now), REFUSE);
         assert_eq!(state.trips, 1);
     }
 
@@ -306,7 +311,7 @@ mod tests {
         feed(&breaker, &mut state, 19, 0, later);
         assert_eq!(breaker.enter(&mut state, later), Gate::Pass);
         feed(&breaker, &mut state, 1, 0, later);
-        assert_eq!(breaker.enter(&mut state, later), Gate::Refuse);
+        assert_eq!(breaker.enter(&mut state, later), REFUSE);
     }
 
     #[test]
@@ -317,7 +322,7 @@ mod tests {
         let later = SimTime::ZERO + SimDuration::from_mins(1);
         assert_eq!(breaker.enter(&mut state, later), Gate::Pass);
         feed(&breaker, &mut state, 1, 0, later);
-        assert_eq!(breaker.enter(&mut state, later), Gate::Refuse);
+        assert_eq!(breaker.enter(&mut state, later), REFUSE);
     }
 
     #[test]
@@ -326,7 +331,7 @@ mod tests {
         let mut state = breaker.closed();
         feed(&breaker, &mut state, 20, 0, SimTime::ZERO);
         let later = SimTime::ZERO + SimDuration::from_mins(1);
-        assert_eq!([0; 3].map(|_| breaker.enter(&mut state, later)), [Gate::Pass, Gate::Pass, Gate::Refuse]);
+        assert_eq!([0; 3].map(|_| breaker.enter(&mut state, later)), [Gate::Pass, Gate::Pass, REFUSE]);
         feed(&breaker, &mut state, 0, 2, later);
         assert_eq!(state.phase(), Phase::Closed);
     }
@@ -361,7 +366,7 @@ mod tests {
         let mut state = breaker.closed();
         feed(&breaker, &mut state, 20, 0, SimTime::ZERO);
         let later = SimTime::ZERO + SimDuration::from_mins(1);
-        assert_eq!([0; 2].map(|_| breaker.enter(&mut state, later)), [Gate::Pass, Gate::Refuse]);
+        assert_eq!([0; 2].map(|_| breaker.enter(&mut state, later)), [Gate::Pass, REFUSE]);
         assert!(!breaker.record(&mut state, &Answer::SHORT_CIRCUITED, later));
         assert!(breaker.probe_was_not_sent(&mut state));
         assert_eq!(breaker.enter(&mut state, later), Gate::Pass);

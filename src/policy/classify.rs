@@ -75,7 +75,8 @@ impl OutcomeSet {
         .with(Outcome::StreamFailed)
         .with(Outcome::StreamBroken)
         .with(Outcome::ShortCircuited)
-        .with(Outcome::LimiterFull);
+        .with(Outcome::LimiterFull)
+        .with(Outcome::TooLarge);
 
     /// This set and one more outcome.
     #[must_use]
@@ -179,7 +180,9 @@ pub(super) fn is_among(answer: &Answer, statuses: &StatusSet, outcomes: OutcomeS
         | Outcome::StreamFailed
         | Outcome::StreamBroken
         | Outcome::ShortCircuited
-        | Outcome::LimiterFull => outcomes.contains(answer.outcome),
+        | Outcome::LimiterFull
+        | Outcome::TooLarge
+        | Outcome::Cancelled => outcomes.contains(answer.outcome),
     }
 }
 

@@ -1,11 +1,15 @@
 //! What stands in a client one by one: a retry layer, a job queue around it, or a guard, each at its place between the
 //! request and the job.
 
+use super::hedge::Hedge;
 use super::retry::RetryPolicy;
 
 /// Where an element belongs; kinds never decrease from the inside to the outside of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
+    /// Between the client and the provider: a gateway, a proxy or a mesh that retries by itself. The client sees none
+    /// of its requests, only what comes back in the end.
+    Hop,
     /// Inside the client library: what it does belongs to one call.
     Client,
     /// Application code around a call.
@@ -18,6 +22,7 @@ impl Kind {
     /// The word for it in scenario files.
     pub const fn word(self) -> &'static str {
         match self {
+            Kind::Hop => "hop",
             Kind::Client => "client",
             Kind::Decorator => "decorator",
             Kind::Queue => "queue",
@@ -61,6 +66,8 @@ pub enum Role {
     Queue(RetryPolicy, Requeue),
     /// It gates: the guard of this index in the scenario.
     Guard(usize),
+    /// It sends a request again while the first one is still out.
+    Hedge(Hedge),
 }
 
 impl Role {
@@ -68,7 +75,15 @@ impl Role {
     pub const fn policy(&self) -> Option<&RetryPolicy> {
         match self {
             Role::Retry(policy) | Role::Queue(policy, _) => Some(policy),
-            Role::Guard(_) => None,
+            Role::Guard(_) | Role::Hedge(_) => None,
+        }
+    }
+
+    /// The index of the guard, where the element is one.
+    pub const fn guard(&self) -> Option<usize> {
+        match self {
+            Role::Guard(guard) => Some(*guard),
+            Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => None,
         }
     }
 }

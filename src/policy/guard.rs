@@ -1,8 +1,10 @@
 //! A guard stands somewhere in a stack and may forbid or delay what passes. It has a name, because several clients may
 //! share one, and a scope, because whether eight workers share a breaker or own eight decides when it trips.
 
-use super::circuit_breaker::CircuitBreaker;
+use super::answer::Outcome;
+use super::circuit_breaker::{CircuitBreaker, WhenOpen};
 use super::pacer::Pacer;
+use super::semaphore::{Semaphore, WhenFull};
 
 /// Who shares one instance of a guard's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +41,57 @@ pub enum Mechanism {
     Breaker(CircuitBreaker),
     /// Reserves requests or tokens before the call.
     Pacer(Pacer),
+    /// Bounds how many are past its place at once.
+    Semaphore(Semaphore),
+    /// Keeps requests back that are too large.
+    Size(SizeCheck),
+}
+
+/// A check of a request's size before it is sent. It has no state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SizeCheck {
+    /// The most input tokens of a request that may pass.
+    pub at_most: u64,
+}
+
+impl Mechanism {
+    /// What a refusal of this guard is for the layers outside; `None` where it never refuses.
+    pub fn refusal(&self) -> Option<Outcome> {
+        match self {
+            Mechanism::Breaker(breaker) => (breaker.when_open == WhenOpen::Reject).then_some(Outcome::ShortCircuited),
+            Mechanism::Pacer(_) => None,
+            Mechanism::Semaphore(semaphore) => semaphore.can_refuse().then_some(semaphore.refusal()),
+            Mechanism::Size(_) => Some(Outcome::TooLarge),
+        }
+    }
+
+    /// Whether a refusal takes no time at all.
+    pub const fn refuses_at_once(&self) -> bool {
+        match self {
+            Mechanism::Breaker(breaker) => matches!(breaker.when_open, WhenOpen::Reject),
+            Mechanism::Pacer(_) => false,
+            Mechanism::Semaphore(semaphore) => matches!(semaphore.when_full, WhenFull::Reject),
+            Mechanism::Size(_) => true,
+        }
+    }
+
+    /// The word for it in scenario files.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Mechanism::Breaker(_) => "breaker",
+            Mechanism::Pacer(_) => "pacer",
+            Mechanism::Semaphore(semaphore) if semaphore.is_pool => "pool",
+            Mechanism::Semaphore(_) => "semaphore",
+            Mechanism::Size(_) => "size",
+        }
+    }
+}
+
+impl Guard {
+    /// Whether it is a pool of connections.
+    pub const fn is_pool(&self) -> bool {
+        matches!(&self.mechanism, Mechanism::Semaphore(semaphore) if semaphore.is_pool)
+    }
 }
 
 /// One named guard.

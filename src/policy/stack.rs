@@ -1,6 +1,7 @@
 //! A client is one flat list of elements, innermost first: retry layers and guards alike. A call enters at the
 //! outermost client element and a request leaves below the innermost one; decorators stand around calls, a job queue
-//! around runs.
+//! around runs. Below the client there may be hops: gateways that retry by themselves, whose own requests the client
+//! never sees.
 //!
 //! [`Client::advance`] is the whole of it: from where the cursor stands it walks inward (each element may let pass,
 //! delay or refuse) until a request can be sent, and outward with an answer (each layer hands it on or tries again)
@@ -8,13 +9,15 @@
 //! [`Next`].
 
 use super::answer::{Answer, Outcome};
-use super::backoff::Draws;
 use super::circuit_breaker::Gate;
+pub use super::cursor::{Cursor, Input, Next, Waiting};
 pub use super::element::{Element, Kind, Place, Requeue, Resume, Role};
 use super::header::HintGrammar;
-use super::retry::{Decision, GiveUp, LayerState, RetryPolicy};
-use super::retry_budget::{Passage, RetryBudget};
-use super::timeouts::{Course, Patience, Phases, Timeouts};
+use super::hedge::Hedge;
+pub use super::host::{Host, Note};
+use super::retry::{Decision, LayerState, RetryPolicy};
+use super::retry_budget::Passage;
+use super::timeouts::{Course, Patience, Phases, Timeouts, shorter};
 use crate::units::{SimDuration, SimTime};
 
 /// A named client: what stands between application code and the provider.
@@ -24,107 +27,18 @@ pub struct Client {
     pub name: String,
     /// Whether it is marked as used by tests only.
     pub for_tests: bool,
-    elements: Vec<Element>,
-    /// Elements `0..call_edge` are inside the call. Invariant: they are the ones of kind `Client`.
+    pub(super) elements: Vec<Element>,
+    /// Elements `0..hop_edge` lie between the client and the provider. Invariant: they are the ones of kind `Hop`.
+    pub(super) hop_edge: usize,
+    /// Elements `0..call_edge` are inside the call. Invariant: they are the ones of kind `Hop` and `Client`.
     call_edge: usize,
     /// Elements `0..queue_edge` are inside the run. Invariant: at most one element, the last, is outside.
-    queue_edge: usize,
+    pub(super) queue_edge: usize,
+    /// How long the client waits.
     patience: Patience,
+    /// How long a hop waits for one of its own requests.
+    pub(super) hop_patience: Patience,
     grammar: HintGrammar,
-}
-
-/// Where an execution stands in its client's stack.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cursor {
-    at: u8,
-    /// Whether a guard, not a retry layer, is being waited for, and asks again.
-    at_gate: bool,
-}
-
-/// What happened while nobody was looking at the stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
-    /// A step begins.
-    Begin,
-    /// The wait is over.
-    Woken,
-    /// The provider answered, or its silence ended.
-    Answered(Answer),
-}
-
-/// What has to happen next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// A request goes out.
-    Send,
-    /// Nothing until this instant.
-    Sleep {
-        /// When to go on.
-        until: SimTime,
-        /// What is waited for.
-        why: Waiting,
-        /// Whether the worker is kept meanwhile.
-        holds_worker: bool,
-    },
-    /// Nothing until a guard on the way changes; then it is asked again.
-    Park,
-    /// The run is over and failed; the queue wants another one.
-    Requeue {
-        /// When the job may be taken again.
-        at: SimTime,
-        /// Where it is put and where it goes on.
-        requeue: Requeue,
-    },
-    /// The step is over, with this answer; if it failed, so is the task.
-    Done(Answer),
-}
-
-/// What a sleeping execution waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
-    /// Its next attempt.
-    Retry,
-    /// A limiter or a breaker on its own side.
-    Limiter,
-}
-
-/// Something that happened at an element, for those who count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Note {
-    /// A call began: application code asked the client.
-    CallBegan,
-    /// The call came back.
-    CallEnded(Answer),
-    /// An element was reached from the outside.
-    Entered(usize),
-    /// A retry layer goes for one more attempt after this wait.
-    Retried(usize, SimDuration),
-    /// A retry layer handed a failure outward.
-    GaveUp(usize, GiveUp),
-    /// A guard refused.
-    Refused(usize),
-}
-
-/// What a stack needs of the world around it.
-pub trait Host {
-    /// Where random numbers come from.
-    type Source: Draws;
-    /// The random numbers of one wait of the element at this index: keyed by its name, run, call and attempt.
-    fn draws(&self, element: usize, attempt: u32) -> Self::Source;
-    /// What the guard says to someone who wants to pass.
-    fn pass(&mut self, guard: usize, now: SimTime) -> Gate;
-    /// A result passes outward through the guard's place.
-    fn passed_back(&mut self, guard: usize, answer: &Answer, now: SimTime);
-    /// The retry budget of the element at this index hears of a failure; says what a retry costs, where one is wanted
-    /// and allowed.
-    fn pay(&mut self, element: usize, budget: &RetryBudget, answer: &Answer, wanted: bool, now: SimTime)
-    -> Option<u32>;
-    /// The retry budget of the element at this index hears of a success, after a last retry that cost so much.
-    fn repay(&mut self, element: usize, budget: &RetryBudget, last_cost: Option<u32>);
-    /// The retry budget of the element at this index hears of a call that moves.
-    fn call_passes(&mut self, element: usize, budget: &RetryBudget, passage: Passage, now: SimTime);
-    /// Something to count.
-    fn note(&mut self, note: Note);
 }
 
 impl Client {
@@ -136,14 +50,18 @@ impl Client {
         if !ordered || queues > 1 || elements.len() > 32 {
             return None;
         }
-        let call_edge = elements.iter().filter(|element| element.kind == Kind::Client).count();
+        let hop_edge = elements.iter().filter(|element| element.kind == Kind::Hop).count();
+        let call_edge = elements.iter().filter(|element| element.kind <= Kind::Client).count();
         let queue_edge = elements.len() - queues;
-        let policies = elements[..queue_edge].iter().filter_map(|element| element.role.policy());
-        let timeouts = policies.fold(Timeouts::NONE, |all, policy| all.and(policy.timeout));
+        let shortest = |part: &[Element]| {
+            let policies = part.iter().filter_map(|element| element.role.policy());
+            policies.fold(Timeouts::NONE, |all, policy| all.and(policy.timeout))
+        };
         let shrinks = elements.iter().any(|element| element.role.policy().is_some_and(|p| p.timeout_shrinks));
-        let patience = Patience::new(timeouts, shrinks);
+        let patience = Patience::new(shortest(&elements[hop_edge..queue_edge]), shrinks);
+        let hop_patience = Patience::new(shortest(&elements[..hop_edge]), false);
         let grammar = HintGrammar::plain();
-        Some(Client { name, for_tests, elements, call_edge, queue_edge, patience, grammar })
+        Some(Client { name, for_tests, elements, hop_edge, call_edge, queue_edge, patience, hop_patience, grammar })
     }
 
     /// The elements, innermost first.
@@ -151,7 +69,20 @@ impl Client {
         &self.elements
     }
 
-    /// The elements inside a call.
+    /// The elements between the client and the provider.
+    pub fn hops(&self) -> &[Element] {
+        &self.elements[..self.hop_edge]
+    }
+
+    /// The hedge, where the client has one: the innermost element of what sends requests.
+    pub fn hedge(&self) -> Option<&Hedge> {
+        self.elements.iter().find_map(|element| match &element.role {
+            Role::Hedge(hedge) => Some(hedge),
+            Role::Retry(_) | Role::Queue(..) | Role::Guard(_) => None,
+        })
+    }
+
+    /// The elements inside a call, hops included.
     pub fn client_elements(&self) -> &[Element] {
         &self.elements[..self.call_edge]
     }
@@ -160,13 +91,16 @@ impl Client {
     pub fn queue(&self) -> Option<(&RetryPolicy, Requeue)> {
         match &self.elements.last()?.role {
             Role::Queue(policy, requeue) => Some((policy, *requeue)),
-            Role::Retry(_) | Role::Guard(_) => None,
+            Role::Retry(_) | Role::Guard(_) | Role::Hedge(_) => None,
         }
     }
 
     /// The longest time that one request may take in this client's world, total times that shrink it left out; `None`
     /// where nothing bounds it.
     pub fn timeout(&self) -> Option<SimDuration> {
+        if self.hop_edge > 0 {
+            return self.patience.timeouts.until_answered();
+        }
         self.patience.timeouts.longest(self.patience.phases)
     }
 
@@ -175,22 +109,55 @@ impl Client {
         &self.patience
     }
 
-    /// When the client gives up a request that it sends now and that would go like this, and what it sees then; `None`
-    /// where it waits to its end.
+    /// The longest time that one request may take at the provider, total times that shrink it left out.
+    pub fn innermost_timeout(&self) -> Option<SimDuration> {
+        let hops = self.hop_patience.timeouts.longest(self.hop_patience.phases);
+        shorter(hops.filter(|_| self.hop_edge > 0), self.timeout())
+    }
+
+    /// When a request is given up that is sent now and would go like this, and what is seen then; `None` where somebody
+    /// waits to its end.
     #[inline]
     pub fn gives_up(&self, states: &[LayerState], now: SimTime, course: &Course) -> Option<(SimTime, Outcome)> {
-        let mut left = None;
-        if self.patience.shrinks {
-            let elements = self.elements[..self.queue_edge].iter().zip(states);
-            left = elements.filter_map(|(element, state)| element.role.policy()?.left_at(state, now)).min();
+        if self.hop_edge > 0 {
+            return self.hop_patience.gives_up(now, self.left_for_hops(states, now), course);
         }
-        self.patience.gives_up(now, left, course)
+        self.patience.gives_up(now, self.left_at(states, now), course)
+    }
+
+    /// Whether somebody gives up a request that is sent at the beginning of the run and would go like this.
+    pub fn ever_gives_up(&self, course: &Course) -> bool {
+        let gives_up = |patience: &Patience| patience.gives_up(SimTime::ZERO, None, course).is_some();
+        self.patience.shrinks || gives_up(&self.patience) || gives_up(&self.hop_patience)
+    }
+
+    /// The longest time that a request which leaves the client for a hop now may take.
+    pub(super) fn client_timeout_at(&self, states: &[LayerState], now: SimTime) -> Option<SimDuration> {
+        shorter(self.patience.timeouts.until_answered(), self.left_at(states, now))
+    }
+
+    /// What is left for a request that leaves the client now, where some layer's attempts get no more than that.
+    #[inline]
+    fn left_at(&self, states: &[LayerState], now: SimTime) -> Option<SimDuration> {
+        if !self.patience.shrinks {
+            return None;
+        }
+        let elements = self.elements[self.hop_edge..self.queue_edge].iter().zip(&states[self.hop_edge..]);
+        elements.filter_map(|(element, state)| element.role.policy()?.left_at(state, now)).min()
+    }
+
+    /// The same client with other settings of its elements, which stand where they stood.
+    pub fn with_elements(&self, elements: Vec<Element>) -> Option<Client> {
+        let mut client = Client::new(self.name.clone(), self.for_tests, elements)?.with_grammar(self.grammar.clone());
+        (client.patience.phases, client.hop_patience.phases) = (self.patience.phases, self.hop_patience.phases);
+        Some(client)
     }
 
     /// The same client in a world in which these phases of a request take time.
     #[must_use]
     pub fn in_world(mut self, phases: Phases) -> Client {
         self.patience.phases = phases;
+        self.hop_patience.phases = phases;
         self
     }
 
@@ -223,8 +190,19 @@ impl Client {
     ) -> Next {
         let mut outward = match input {
             Input::Begin => Walk::GoesOn(self.queue_edge),
-            Input::Woken => Walk::GoesOn(cursor.at as usize + usize::from(cursor.at_gate)),
+            Input::Woken if self.is_in_hops(*cursor) && self.has_left_hops(states, now) => {
+                self.leave_hops(cursor.inside(), states, cursor, now, host)
+            }
+            Input::Woken => Walk::GoesOn(cursor.inside()),
+            Input::Answered(answer) if answer.outcome == Outcome::TimedOut && self.has_left_hops(states, now) => {
+                self.leave_hops(0, states, cursor, now, host)
+            }
             Input::Answered(answer) => self.outward(0, &answer, states, cursor, now, host),
+            Input::Joined(answer) => self.outward(self.queue_edge, &answer, states, cursor, now, host),
+            Input::Refused(why) => {
+                host.note(Note::Refused(cursor.at as usize, why));
+                self.outward(cursor.at as usize + 1, &Answer::failed(why), states, cursor, now, host)
+            }
         };
         // A guard that is asked again stands inside a call which has begun before.
         let mut asked_again = matches!(input, Input::Woken) && cursor.at_gate;
@@ -234,14 +212,29 @@ impl Client {
                 Walk::GoesOn(below) => below,
             };
             outward = match self.inward(below, asked_again, states, cursor, now, host) {
-                Walk::Stops(next) => return next,
-                Walk::GoesOn(from) => self.outward(from, &Answer::SHORT_CIRCUITED, states, cursor, now, host),
+                Inward::Stops(next) => return next,
+                Inward::Refused(from, why) => self.outward(from, &Answer::failed(why), states, cursor, now, host),
             };
             asked_again = false;
         }
     }
 
-    /// Walks inward through the elements below `top`. It goes on outward where a guard refuses.
+    /// The client gives up on a hop: what is under way from element `from` on is dropped, and the client sees a
+    /// timeout.
+    #[cold]
+    fn leave_hops(
+        &self,
+        from: usize,
+        states: &mut [LayerState],
+        cursor: &mut Cursor,
+        now: SimTime,
+        host: &mut impl Host,
+    ) -> Walk {
+        self.drop_parts(from, self.hop_edge, states, now, host);
+        self.outward(self.hop_edge, &Answer::TIMED_OUT, states, cursor, now, host)
+    }
+
+    /// Walks inward through the elements below `top`.
     #[inline]
     fn inward(
         &self,
@@ -251,12 +244,16 @@ impl Client {
         cursor: &mut Cursor,
         now: SimTime,
         host: &mut impl Host,
-    ) -> Walk {
+    ) -> Inward {
         for at in (0..top).rev() {
-            if at + 1 == self.call_edge && !(asked_again && at + 1 == top) {
-                host.note(Note::CallBegan);
-            }
             if !(asked_again && at + 1 == top) {
+                if at + 1 == self.call_edge {
+                    host.note(Note::CallBegan);
+                }
+                if at + 1 == self.hop_edge {
+                    states[at].since = now;
+                    host.note(Note::RequestBegan);
+                }
                 host.note(Note::Entered(at));
             }
             match &self.elements[at].role {
@@ -270,29 +267,42 @@ impl Client {
                     Gate::Pass => {}
                     // A reservation that is already made is not asked for again: the wait ends inside the guard.
                     Gate::Reserved(until) => {
-                        *cursor = Cursor { at: at as u8, at_gate: false };
-                        return Walk::Stops(Next::Sleep { until, why: Waiting::Limiter, holds_worker: true });
+                        cursor.stand(at, false);
+                        return Inward::Stops(Next::Sleep {
+                            until: self.no_longer_than_the_client_waits(until, at, states),
+                            why: Waiting::Limiter,
+                            holds_worker: true,
+                        });
                     }
                     Gate::Park => {
-                        *cursor = Cursor { at: at as u8, at_gate: true };
-                        return Walk::Stops(Next::Park);
+                        cursor.stand(at, true);
+                        return Inward::Stops(Next::Park);
+                    }
+                    Gate::Line(until) => {
+                        cursor.stand(at, false);
+                        return Inward::Stops(Next::Line(until));
                     }
                     Gate::Wait(until) => {
-                        *cursor = Cursor { at: at as u8, at_gate: true };
-                        return Walk::Stops(Next::Sleep { until, why: Waiting::Limiter, holds_worker: true });
+                        cursor.stand(at, true);
+                        return Inward::Stops(Next::Sleep {
+                            until: self.no_longer_than_the_client_waits(until, at, states),
+                            why: Waiting::Limiter,
+                            holds_worker: true,
+                        });
                     }
-                    Gate::Refuse => {
-                        host.note(Note::Refused(at));
-                        return Walk::GoesOn(at + 1);
+                    Gate::Refuse(why) => {
+                        host.note(Note::Refused(at, why));
+                        return Inward::Refused(at + 1, why);
                     }
                 },
+                Role::Hedge(_) => {}
                 Role::Queue(..) => unreachable!("a run begins inside its queue"),
             }
         }
         if self.call_edge == 0 {
             host.note(Note::CallBegan);
         }
-        Walk::Stops(Next::Send)
+        Inward::Stops(Next::Send)
     }
 
     /// Carries an answer outward from element `from`. It goes on inward where a layer tries again at once.
@@ -306,7 +316,8 @@ impl Client {
         now: SimTime,
         host: &mut impl Host,
     ) -> Walk {
-        for at in from..self.elements.len() {
+        let end = if cursor.is_part { self.queue_edge } else { self.elements.len() };
+        for at in from..end {
             if at == self.call_edge {
                 host.note(Note::CallEnded(*answer));
             }
@@ -316,6 +327,7 @@ impl Client {
             }
             match &self.elements[at].role {
                 Role::Guard(guard) => host.passed_back(*guard, answer, now),
+                Role::Hedge(_) => {}
                 Role::Retry(_) | Role::Queue(..) if answer.is_delivered() => {
                     if let Some(budget) = budget {
                         host.repay(at, budget, states[at].paid.checked_sub(1).map(u32::from));
@@ -325,9 +337,9 @@ impl Client {
                     None => {}
                     Some(until) if until == now => return Walk::GoesOn(at),
                     Some(until) => {
-                        *cursor = Cursor { at: at as u8, at_gate: false };
+                        cursor.stand(at, false);
                         return Walk::Stops(Next::Sleep {
-                            until,
+                            until: self.no_longer_than_the_client_waits(until, at, states),
                             why: Waiting::Retry,
                             holds_worker: policy.holds_worker,
                         });
@@ -343,19 +355,27 @@ impl Client {
                 host.call_passes(at, budget, Passage::Leaves, now);
             }
         }
-        if self.call_edge == self.elements.len() {
+        if self.call_edge == end && from <= end {
             host.note(Note::CallEnded(*answer));
         }
         Walk::Stops(Next::Done(*answer))
     }
 }
 
-/// One leg of the walk through a stack.
+/// How a walk outward ends.
 enum Walk {
     /// Nothing more can be done now.
     Stops(Next),
-    /// The walk turns round and goes on from here: inward below this element, or outward from it on.
+    /// It turns round and goes on inward below this element.
     GoesOn(usize),
+}
+
+/// How a walk inward ends.
+enum Inward {
+    /// Nothing more can be done now.
+    Stops(Next),
+    /// A guard refused: it turns round and goes on outward from this element on.
+    Refused(usize, Outcome),
 }
 
 /// When element `at` tries again, or `None` where it hands the failure on.

@@ -64,6 +64,11 @@ impl TokenBucket {
         TokenBucketState { level: self.full_level(), at: now }
     }
 
+    /// A bucket with nothing in it.
+    pub const fn empty(&self, now: SimTime) -> TokenBucketState {
+        TokenBucketState { level: 0, at: now }
+    }
+
     const fn full_level(&self) -> i128 {
         self.amount as i128 * self.capacity.as_nanos() as i128
     }

@@ -5,6 +5,7 @@
 //! range of each wait, and a few hundred times in between, which gives its mean and, where a total time limit decides,
 //! how many attempts there are.
 
+mod hedged;
 mod path;
 mod result;
 mod sequence;

@@ -1,5 +1,6 @@
 //! One way through a client under a script: every attempt, when it was sent, what it got, and what was waited for.
 
+use super::hedged::hedged;
 use crate::policy::answer::Answer;
 use crate::policy::backoff::Draws;
 use crate::policy::circuit_breaker::Gate;
@@ -49,9 +50,13 @@ pub(super) struct Path {
 }
 
 impl Path {
-    /// The wait before each attempt but the first.
-    pub(super) fn waits(&self) -> impl Iterator<Item = SimDuration> + '_ {
-        self.attempts.windows(2).map(|pair| pair[1].sent - pair[0].ended)
+    /// The wait before each attempt but the first: since the last one ended, or where that is still out, since it was
+    /// sent.
+    pub(super) fn waits(&self) -> impl ExactSizeIterator<Item = SimDuration> + '_ {
+        self.attempts.windows(2).map(|pair| {
+            let is_out = pair[0].ended > pair[1].sent || pair[0].answer == Answer::CANCELLED;
+            pair[1].sent - if is_out { pair[0].sent } else { pair[0].ended }
+        })
     }
 }
 
@@ -116,7 +121,7 @@ impl<D: Draws, F: Fn(usize, u32, u64) -> D> Host for (&mut World<'_, F>, u64) {
             Note::GaveUp(element, why) => {
                 self.0.gave_up.push((element, why));
             }
-            Note::CallBegan | Note::CallEnded(_) | Note::Entered(_) | Note::Refused(_) => {}
+            Note::CallBegan | Note::CallEnded(_) | Note::RequestBegan | Note::Entered(_) | Note::Refused(..) => {}
         }
     }
 }
@@ -163,8 +168,13 @@ pub(super) fn walk_with<D: Draws>(
                     path.end = if goes_on_for_ever(client, script, &path) { End::Endless } else { End::CutOff };
                     return path;
                 }
-                let (ended, answer) = ask(client, script, &states, now, sent);
-                path.attempts.push(Attempt { sent: now, ended, answer, retried_by: None });
+                let (ended, answer) = if let Some(hedge) = client.hedge() {
+                    hedged(client, hedge, script, &states, now, &mut path.attempts)
+                } else {
+                    let (ended, answer) = ask(client, script, &states, now, sent);
+                    path.attempts.push(Attempt { sent: now, ended, answer, retried_by: None });
+                    (ended, answer)
+                };
                 path.last = answer;
                 if ended == SimTime::NEVER {
                     path.end = if ends_some_time(client, script.entry(sent)) { End::TooLate } else { End::Hangs };
@@ -173,7 +183,7 @@ pub(super) fn walk_with<D: Draws>(
                 (now, input) = (ended, Input::Answered(answer));
             }
             // The guards of a probe let everybody pass.
-            Next::Park => {
+            Next::Park | Next::Line(_) => {
                 path.end = End::Hangs;
                 return path;
             }
@@ -205,12 +215,11 @@ fn goes_on_for_ever(client: &Client, script: &Script, path: &Path) -> bool {
 /// Whether a request with this answer ends, however late: by itself, or because the client gives it up.
 fn ends_some_time(client: &Client, entry: &Entry) -> bool {
     let course = entry.course(SimTime::ZERO, SimDuration::ZERO, SimDuration::ZERO);
-    let patience = client.patience();
-    entry.after.is_some() || patience.shrinks || patience.gives_up(SimTime::ZERO, None, &course).is_some()
+    entry.after.is_some() || client.ever_gives_up(&course)
 }
 
 /// When request number `n` ends, and with what: the scripted answer, or the client's timeout.
-fn ask(client: &Client, script: &Script, states: &[LayerState], now: SimTime, n: u64) -> (SimTime, Answer) {
+pub(super) fn ask(client: &Client, script: &Script, states: &[LayerState], now: SimTime, n: u64) -> (SimTime, Answer) {
     let entry = script.entry(n);
     let course = entry.course(now, SimDuration::ZERO, SimDuration::ZERO);
     match client.gives_up(states, now, &course) {

@@ -183,8 +183,7 @@ fn without_deadlines(client: &Client) -> Client {
         }
         element
     });
-    let rebuilt = Client::new(client.name.clone(), client.for_tests, elements.collect());
-    rebuilt.unwrap_or_else(|| client.clone()).with_grammar(client.grammar().clone())
+    client.with_elements(elements.collect()).unwrap_or_else(|| client.clone())
 }
 
 fn shown(client: &Client, script: &Script, path: &Path) -> Vec<Shown> {
@@ -198,6 +197,7 @@ fn shown(client: &Client, script: &Script, path: &Path) -> Vec<Shown> {
                 {
                     format!("{} (timeout)", script.entry(n).text)
                 }
+                Outcome::Cancelled => format!("{} (cancelled)", script.entry(n).text),
                 _ => script.entry(n).text.clone(),
             },
             retried_by: attempt.retried_by.map(name),

@@ -143,6 +143,13 @@ impl<'a> ProviderState<'a> {
         }
     }
 
+    /// A request that would have been served until then no longer is: its slots are free.
+    pub fn stops_serving(&mut self, until: SimTime) {
+        for slots in &mut self.slots {
+            slots.free(until);
+        }
+    }
+
     /// Which slots are taken of each limit on requests in flight, in the order of the settings.
     pub fn slots(&self) -> &[SlotsState] {
         &self.slots

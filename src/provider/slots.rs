@@ -38,6 +38,8 @@ impl Slots {
 #[derive(Clone, Debug, Default)]
 pub struct SlotsState {
     ends: BinaryHeap<Reverse<SimTime>>,
+    /// Those of the ends whose slots are free already. Invariant: each is among `ends`.
+    freed: BinaryHeap<Reverse<SimTime>>,
     /// The most that were taken at once.
     most: u32,
 }
@@ -45,17 +47,33 @@ pub struct SlotsState {
 impl SlotsState {
     /// How long until a slot is free; `None` where one is.
     pub fn wait(&mut self, settings: &Slots, now: SimTime) -> Option<SimDuration> {
-        while self.ends.peek().is_some_and(|Reverse(end)| *end <= now) {
+        while let Some(Reverse(end)) = self.ends.peek().copied() {
+            let is_freed = self.freed.peek() == Some(&Reverse(end));
+            if end > now && !is_freed {
+                break;
+            }
             self.ends.pop();
+            if is_freed {
+                self.freed.pop();
+            }
         }
-        let next = self.ends.peek().filter(|_| self.ends.len() >= settings.amount as usize);
+        let next = self.ends.peek().filter(|_| self.taken() >= settings.amount as usize);
         next.map(|Reverse(end)| end.since(now))
     }
 
     /// Takes a slot until then.
     pub fn take(&mut self, until: SimTime) {
         self.ends.push(Reverse(until));
-        self.most = self.most.max(self.ends.len() as u32);
+        self.most = self.most.max(self.taken() as u32);
+    }
+
+    /// Frees a slot that was taken until then.
+    pub fn free(&mut self, until: SimTime) {
+        self.freed.push(Reverse(until));
+    }
+
+    fn taken(&self) -> usize {
+        self.ends.len() - self.freed.len()
     }
 
     /// The most that were taken at once.
@@ -86,6 +104,15 @@ mod tests {
         }
         assert_eq!(state.wait(&settings, at(1)), Some(SimDuration::from_secs(2)));
         assert_eq!(state.wait(&settings, at(3)), None);
+        assert_eq!(state.most(), 2);
+        // Taken until 5 s and 8 s; the later one is given back early.
+        state.take(at(8));
+        assert_eq!(state.wait(&settings, at(4)), Some(SimDuration::from_secs(1)));
+        state.free(at(8));
+        assert_eq!(state.wait(&settings, at(4)), None);
+        state.take(at(9));
+        assert_eq!(state.wait(&settings, at(4)), Some(SimDuration::from_secs(1)));
+        assert_eq!(state.wait(&settings, at(5)), None);
         assert_eq!(state.most(), 2);
     }
 }

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 
 use super::explain_page::{WIDTH, line, put, wrap};
 use super::explain_tree::tree;
-use crate::explain::class::{ClassExplanation, Outlasting, Verdict};
-use crate::explain::{Demand, Explanation, LayerExplanation, Part, Repetition, words};
+use crate::explain::{
+    ClassExplanation, Demand, Explanation, LayerExplanation, Outlasting, Part, Repetition, Verdict, words,
+};
 use crate::policy::Kind;
 use crate::traffic::TaskKind;
 
@@ -23,10 +24,21 @@ pub fn text(explanation: &Explanation) -> String {
         page.push('\n');
         put(&mut page, "", &title(class), 0);
         page.push('\n');
-        page.push_str(&fan(class));
-        page.push('\n');
-        page.push_str(&answers(class));
-        page.push('\n');
+        for part in class.parts() {
+            if !class.others.is_empty() {
+                let steps = if part.steps.len() == 1 { "step" } else { "steps" };
+                put(&mut page, "  ", &format!("{steps} {}, client `{}`", part.step_names(), part.client), 2);
+                page.push('\n');
+            }
+            page.push_str(&fan(part));
+            page.push('\n');
+            page.push_str(&answers(part));
+            page.push('\n');
+            if !class.others.is_empty() {
+                part_numbers(&mut page, part);
+                page.push('\n');
+            }
+        }
         page.push_str(&numbers(class));
         let demands = explanation.demands.iter().filter(|demand| demand.class == class.name);
         demands.for_each(|demand| field(&mut page, "load", &load(class, demand)));
@@ -47,7 +59,7 @@ fn headline(explanation: &Explanation) -> String {
         .map(|class| {
             let noun = class.task();
             let task = cost(class.worst.per_task);
-            if class.steps.len() > 1 {
+            if class.step_count() > 1 {
                 format!(
                     "one step of {} can cost {}, one {noun} {task}",
                     words::article(&noun),
@@ -73,7 +85,7 @@ fn requests(number: Option<u64>) -> String {
 }
 
 fn title(class: &ClassExplanation) -> String {
-    let steps = words::counted(class.steps.len() as u64, "step");
+    let steps = words::counted(class.step_count() as u64, "step");
     let who = match class.kind {
         TaskKind::Jobs { workers, .. } => format!("jobs, {}", words::counted(u64::from(workers), "worker")),
         TaskKind::Turns => "turns, nobody queues".into(),
@@ -194,11 +206,23 @@ fn answers(class: &ClassExplanation) -> String {
     text
 }
 
+/// How the numbers of the steps of one client come about, in a class that has several.
+fn part_numbers(page: &mut String, part: &ClassExplanation) {
+    let step = part.how_one_step();
+    field(page, "step", step.split_once(": ").map_or(step.as_str(), |(_, rest)| rest));
+    field(page, "time", &step_time(part));
+    for window in &part.outlasts {
+        field(page, &window.name, &outlasting(window));
+    }
+}
+
 /// How the numbers come about, what waits they bring, and what these last against.
 fn numbers(class: &ClassExplanation) -> String {
     let mut text = String::new();
+    let has_parts = !class.others.is_empty();
     for sentence in class.how() {
         match sentence.split_once(": ") {
+            Some(("one step", _)) if has_parts => {}
             Some(("one step", rest)) => field(&mut text, "step", rest),
             Some((label, rest)) if label == format!("one {}", class.task_noun()) => {
                 field(&mut text, class.task_noun(), rest);
@@ -208,6 +232,12 @@ fn numbers(class: &ClassExplanation) -> String {
     }
     if let Some(failure) = &class.late_failure {
         field(&mut text, "", &failure.reading());
+    }
+    if has_parts {
+        let (waits, wall) = (class.task_course.waits(), class.task_course.wall);
+        field(&mut text, "waits", &format!("a whole {}: up to {}", class.task_noun(), words::duration(waits.to)));
+        field(&mut text, "time", &format!("a whole {}: up to {}", class.task_noun(), words::duration(wall.to)));
+        return text;
     }
     field(&mut text, "waits", &waits(class));
     field(&mut text, "time", &time(class));
@@ -225,7 +255,7 @@ fn waits(class: &ClassExplanation) -> String {
     let asleep = words::range(step.held.from, step.held.to);
     let kept = if class.kind == TaskKind::Turns { "" } else { ", the worker kept" };
     let mut sentence = format!("a step that fails: {} and {asleep} asleep{kept}", requests(step.requests));
-    if class.steps.len() > 1 || task.held != step.held {
+    if class.step_count() > 1 || task.held != step.held {
         let _ = write!(sentence, "; a whole {}: up to {} asleep", class.task_noun(), words::duration(task.held.to));
     }
     if !task.freed.to.is_zero() {
@@ -235,6 +265,21 @@ fn waits(class: &ClassExplanation) -> String {
 }
 
 fn time(class: &ClassExplanation) -> String {
+    let mut sentence = step_time(class);
+    let (step, task) = (class.step_course.wall, class.task_course.wall);
+    if class.timeout.is_none() {
+        return sentence;
+    }
+    if task != step {
+        let _ = write!(sentence, ", a {} at worst {}", class.task_noun(), words::duration(task.to));
+    }
+    if matches!(class.kind, TaskKind::Jobs { .. }) {
+        sentence.push_str(", the time in the queue not counted");
+    }
+    sentence
+}
+
+fn step_time(class: &ClassExplanation) -> String {
     let Some(timeout) = class.timeout else {
         return match class.answered_within {
             None => "no timeout: a request that hangs takes for ever".into(),
@@ -245,19 +290,12 @@ fn time(class: &ClassExplanation) -> String {
             ),
         };
     };
-    let (step, task) = (class.step_course.wall, class.task_course.wall);
-    let mut sentence = format!(
+    let step = class.step_course.wall;
+    format!(
         "{} for each request: a step that hangs takes {}",
         words::duration(timeout),
         words::range(step.from, step.to)
-    );
-    if task != step {
-        let _ = write!(sentence, ", a {} at worst {}", class.task_noun(), words::duration(task.to));
-    }
-    if matches!(class.kind, TaskKind::Jobs { .. }) {
-        sentence.push_str(", the time in the queue not counted");
-    }
-    sentence
+    )
 }
 
 fn outlasting(window: &Outlasting) -> String {
@@ -304,9 +342,11 @@ fn load(class: &ClassExplanation, demand: &Demand) -> String {
         parts.push(format!("{} at its peak", words::times(demand.peak)));
     }
     if let (Some(busy), TaskKind::Jobs { workers, .. }) = (demand.busy, class.kind) {
-        let workers = words::counted(u64::from(workers), "busy worker");
-        let ask = if workers == "1 busy worker" { "asks" } else { "ask" };
-        parts.push(format!("{workers} {ask} for {}", words::times(busy)));
+        let ask = if demand.busy_workers == 1 { "asks" } else { "ask" };
+        let there = words::counted(demand.busy_workers, "busy worker");
+        // The others stand in line before a semaphore.
+        let of = if demand.busy_workers < u64::from(workers) { format!(" of {workers}") } else { String::new() };
+        parts.push(format!("{there}{of} {ask} for {}", words::times(busy)));
     }
     if let Some(paced) = demand.paced {
         parts.push(match demand.requests_per_pass {
@@ -336,7 +376,7 @@ fn field(text: &mut String, label: &str, words: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::adversary::{any_client, breaker};
+    use crate::explain::adversary::{any_client, guards};
     use crate::explain::explain;
     use crate::explain::fixture::{client, decorator, fixed, incident, inner, one_job, sdk};
     use crate::policy::RetryPolicy;
@@ -394,7 +434,7 @@ mod tests {
         for case in 0..300 {
             let key = crate::random::Seed(11).key().with(case);
             let mut scenario = one_job(any_client(key), if case % 2 == 0 { &["a"] } else { &["a", "b"] });
-            scenario.guards = vec![breaker()];
+            scenario.guards = guards().to_vec();
             let explanation = explain(&scenario);
             let page = text(&explanation);
             let wide = page.lines().find(|line| line.chars().count() > WIDTH && !line.trim_start().starts_with('`'));

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::explain::class::{AnswerCase, ClassExplanation, Outlasting};
+use crate::explain::Outlasting;
+use crate::explain::class::{AnswerCase, ClassExplanation};
 use crate::explain::{Course, Demand, Explanation, LayerExplanation, Part, Repetition, Span, Warning};
 use crate::units::SimDuration;
 
@@ -27,7 +28,7 @@ fn of_class(class: &ClassExplanation) -> Value {
     let worst = &class.worst;
     let by_answer: Map<String, Value> =
         class.by_answer.iter().map(|case| (case.word.clone(), of_answer(case))).collect();
-    json!({
+    let mut fields = json!({
         "client": class.client,
         "kind": class.task_noun(),
         "steps": class.steps,
@@ -60,7 +61,13 @@ fn of_class(class: &ClassExplanation) -> Value {
             "readings": [late.reading()],
         })),
         "windows": class.outlasts.iter().map(of_window).collect::<Vec<_>>(),
-    })
+    });
+    if !class.others.is_empty() {
+        fields["steps"] = class.parts().flat_map(|part| part.steps.clone()).collect();
+        fields["own_steps"] = class.steps.clone().into();
+        fields["other_steps"] = class.others.iter().map(of_class).collect();
+    }
+    fields
 }
 
 fn of_layer(layer: &LayerExplanation, course: &Course) -> Value {

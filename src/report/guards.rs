@@ -1,4 +1,4 @@
-//! A breaker or a pacer that did something changed the run as much as a retry did. What each one did stands in every
+//! A guard that did something changed the run as much as a retry did. What each one did stands in every
 //! report; one that never acted is not mentioned.
 
 use crate::policy::Mechanism;
@@ -27,9 +27,18 @@ pub fn guards(subject: &Subject<'_>) -> Vec<String> {
                 let full = |seconds: f64| Unit::Time(TimeUnit::of(seconds)).full(seconds);
                 did.push(format!("caused {waits} of {} on average, {} in all", full(waited / n), full(waited)));
             }
+            // A number without news by itself: it says how much of what was there was used.
+            if let (false, Mechanism::Semaphore(semaphore)) = (did.is_empty(), &guard.mechanism) {
+                let most = Unit::Count.brief(figure("most_in_use"));
+                let what = if semaphore.is_pool { "connections" } else { "permits" };
+                did.push(format!(
+                    "had {most} of {} {what} out at once",
+                    Unit::Count.full(f64::from(semaphore.permits))
+                ));
+            }
             let kind = match guard.mechanism {
-                Mechanism::Breaker(_) => "breaker",
-                Mechanism::Pacer(_) => "pacer",
+                Mechanism::Size(_) => "size check",
+                Mechanism::Breaker(_) | Mechanism::Pacer(_) | Mechanism::Semaphore(_) => guard.mechanism.word(),
             };
             let mean = if subject.is_replicated() { ", means over the runs" } else { "" };
             (!did.is_empty()).then(|| format!("{} {}{mean}", named(kind, &guard.name), did.join(", ")))
@@ -48,11 +57,12 @@ mod tests {
     use crate::experiment::Figure;
     use crate::explain::fixture::incident;
     use crate::metrics::{Number, Tree};
+    use crate::policy::{Semaphore, WhenFull};
     use crate::report::fixture;
 
     #[test]
     fn what_guards_did_is_said_and_idle_ones_are_not_mentioned() {
-        let (scenario, mut result) = (incident(true), fixture::single());
+        let (mut scenario, mut result) = (incident(true), fixture::single());
         let number = |value| Tree::Leaf(Figure::One(Number::real(value)));
         let table = |all: [(&str, f64); 4]| {
             Tree::Table(all.into_iter().map(|(name, value)| (name.to_owned(), number(value))).collect())
@@ -69,6 +79,15 @@ mod tests {
                 "pacer `share` caused 90 waits of 2 s on average, 3 min in all",
                 "`breaker` opened 12 times, refused 1 call",
             ]
+        );
+        // Of a semaphore it stands there how much of it was in use.
+        let semaphore = Semaphore { permits: 10, when_full: WhenFull::Reject, is_pool: true };
+        scenario.guards[0].mechanism = Mechanism::Semaphore(semaphore);
+        let pool = table([("trips", 0.0), ("refused", 7.0), ("waits", 0.0), ("most_in_use", 10.0)]);
+        result.figures = Tree::Table(vec![("guards".to_owned(), Tree::Table(vec![("share".to_owned(), pool)]))]);
+        assert_eq!(
+            guards(&Subject::new(&scenario, &result)),
+            ["pool `share` refused 7 calls, had 10 of 10 connections out at once"]
         );
         result.figures = Tree::Table(Vec::new());
         assert_eq!(guards(&Subject::new(&scenario, &result)), Vec::<String>::new());

@@ -72,13 +72,13 @@ impl<W: Write> Observer for RequestLog<'_, W> {
                 self.last.remove(&(*class, *task));
                 true
             }
-            Fact::RequestEnded { class, task, at, sent, run, call, .. } => {
+            Fact::RequestEnded { class, task, at, sent, run, step, call, .. } => {
                 let call = (u64::from(*run), u64::from(*call));
                 let before = self.last.get(&(*class, *task)).copied();
                 let waited = before.map_or(0.0, |before| (*sent - before.ended).as_secs_f64());
                 let place = before.filter(|before| before.call == call).map_or(1, |before| before.place + 1);
                 self.last.insert((*class, *task), Last { ended: *at, call, place });
-                let attempt = self.innermost_alone(*class).then_some(place);
+                let attempt = self.innermost_alone(*class, *step).then_some(place);
                 let line = self.line(fact, waited, attempt);
                 self.write(&line)
             }
@@ -88,8 +88,8 @@ impl<W: Write> Observer for RequestLog<'_, W> {
 
 impl<W> RequestLog<'_, W> {
     /// Whether one layer alone repeats requests within a call, so that its attempts are the call's requests.
-    fn innermost_alone(&self, class: u16) -> bool {
-        let client = self.scenario.client_of(&self.scenario.traffic[class as usize]);
+    fn innermost_alone(&self, class: u16, step: u8) -> bool {
+        let client = self.scenario.client_at(&self.scenario.traffic[class as usize], step as usize);
         let layers = client.client_elements().iter().filter(|element| element.role.policy().is_some());
         layers.count() == 1
     }

@@ -4,10 +4,10 @@
 use crate::experiment::{Figure, RunResult};
 use crate::explain::ladder::attempts_bound;
 use crate::metrics::Tree;
-use crate::policy::stack::Element;
+use crate::policy::{Client, Element};
 use crate::provider::Window;
 use crate::scenario::Scenario;
-use crate::traffic::TrafficClass;
+use crate::traffic::{LayerOrder, TrafficClass};
 
 /// What a report is about.
 #[derive(Clone, Copy, Debug)]
@@ -162,9 +162,11 @@ impl<'a> Story<'a> {
 
     /// The layers of its client that can try again, innermost first; one with a single attempt multiplies nothing.
     pub fn retry_layers(&self, subject: &Subject<'a>) -> Vec<&'a str> {
-        let elements = subject.scenario.client_of(self.cause).elements();
-        let tries_again = |element: &&Element| element.role.policy().is_some_and(|p| attempts_bound(p) != Some(1));
-        elements.iter().filter(tries_again).map(|element| element.name.as_str()).collect()
+        let elements = || subject.scenario.clients_of(self.cause).flat_map(Client::elements);
+        let tries_again = |element: &Element| element.role.policy().is_some_and(|p| attempts_bound(p) != Some(1));
+        let mut names = LayerOrder::of(subject.scenario.clients_of(self.cause)).names;
+        names.retain(|name| elements().any(|element| element.name == *name && tries_again(element)));
+        names
     }
 }
 

@@ -7,11 +7,11 @@ use super::guards::ReadGuard;
 use super::provider::ReadProvider;
 use super::traffic::ReadClass;
 use crate::document::{Fault, Faults, Place};
-use crate::policy::circuit_breaker::WhenOpen;
 use crate::policy::{Client, Mechanism, Outcome, Role, Scope};
 use crate::provider;
 use crate::random::distribution::Shape;
 use crate::random::{Distribution, math};
+use crate::traffic::Step;
 
 /// The parts that fit together or do not; `None` stands for one that is wrong by itself.
 pub(super) struct Parts<'a> {
@@ -47,7 +47,12 @@ pub(super) fn check(parts: &Parts<'_>, faults: &Faults) {
     }
     let instant = has_instant_refusals(parts.provider);
     for read in parts.clients.iter().flatten() {
-        check_spinning(read, instant, parts, faults);
+        check_line(&read.client, parts, faults);
+        check_spinning(&read.client, &read.spinning, instant, parts, faults);
+    }
+    for read in parts.classes.iter().flatten().flat_map(|class| &class.others) {
+        check_line(&read.settings.client, parts, faults);
+        check_spinning(&read.settings.client, &read.spinning, instant, parts, faults);
     }
 }
 
@@ -59,9 +64,13 @@ fn check_turns(class: &ReadClass, parts: &Parts<'_>, faults: &Faults) {
         let hint = "use a client without a layer of kind queue, or write `kind = \"jobs\"`";
         faults.add(Fault::new(class.client, message).hint(hint));
     }
-    for element in client.elements() {
-        let Role::Guard(index) = element.role else { continue };
-        let Some(ReadGuard { guard, scope }) = parts.guard(index) else { continue };
+    let others = class.others.iter().map(|other| &other.settings.client);
+    let elements = std::iter::once(client).chain(others).flat_map(Client::elements);
+    let mut guards: Vec<usize> = elements.filter_map(|element| element.role.guard()).collect();
+    guards.sort_unstable();
+    guards.dedup();
+    for index in guards {
+        let Some(ReadGuard { guard, scope, .. }) = parts.guard(index) else { continue };
         if guard.scope == Scope::Worker {
             let message = format!("turns have no workers, and `{}` uses this guard", class.class.name);
             faults.add(Fault::new(*scope, message).hint(r#"write scope = "class" or "client""#));
@@ -69,16 +78,34 @@ fn check_turns(class: &ReadClass, parts: &Parts<'_>, faults: &Faults) {
     }
 }
 
+/// Whoever holds a permit and wants another one of the same semaphore may wait for itself.
+fn check_line(client: &Client, parts: &Parts<'_>, faults: &Faults) {
+    let mut seen = Vec::new();
+    for element in client.elements() {
+        let Role::Guard(index) = element.role else { continue };
+        let Some(read) = parts.guard(index) else { continue };
+        if matches!(read.guard.mechanism, Mechanism::Semaphore(_)) && seen.contains(&index) {
+            let (guard, client) = (&read.guard.name, &client.name);
+            let message =
+                format!("`{client}` passes `{guard}` twice, and would wait for a permit that it holds itself");
+            faults.add(Fault::new(read.name, message).hint("keep one of its elements"));
+        }
+        seen.push(index);
+    }
+}
+
 /// A request without an answer ends by a timeout or never.
 fn check_hang(fault: &provider::Fault, hang: Place, parts: &Parts<'_>, faults: &Faults) {
     for (index, class) in parts.classes.iter().enumerate() {
         let Some(class) = class.as_ref().filter(|_| fault.probability[index].peak() > 0.0) else { continue };
-        let Some(client) = parts.client_of(class).filter(|read| !read.doubtful) else { continue };
-        let mut policies = client.client.elements().iter().filter_map(|element| element.role.policy());
-        if client.client.patience().timeouts.until_answered().is_none()
-            && !policies.any(|policy| policy.timeout_shrinks)
-        {
-            let (class, client) = (&class.class.name, &client.client.name);
+        let Some(own) = parts.client_of(class).filter(|read| !read.doubtful) else { continue };
+        let of_step = |step: &Step| step.other.map_or(&own.client, |other| &class.others[other].settings.client);
+        let waits = |client: &&Client| {
+            let mut policies = client.elements().iter().filter_map(|element| element.role.policy());
+            client.patience().timeouts.until_answered().is_none() && !policies.any(|policy| policy.timeout_shrinks)
+        };
+        if let Some(client) = class.class.steps.iter().map(of_step).find(waits) {
+            let (class, client) = (&class.class.name, &client.name);
             let message = format!("a request of `{class}` would wait for ever: `{client}` has no timeout");
             faults.add(Fault::new(hang, message).hint(r#"give a layer of the client a `timeout`, such as "60s""#));
             return;
@@ -122,35 +149,35 @@ fn is_often_instant(time: &Distribution) -> bool {
 }
 
 /// A layer with a total budget but without wait and without limit ends only if its attempts take time.
-fn check_spinning(read: &ReadClient, instant: bool, parts: &Parts<'_>, faults: &Faults) {
-    for (index, place) in &read.spinning {
-        if read.client.elements()[*index].role.policy().is_none_or(|policy| policy.deadline.is_none()) {
+fn check_spinning(client: &Client, spinning: &[(usize, Place)], instant: bool, parts: &Parts<'_>, faults: &Faults) {
+    for (index, place) in spinning {
+        if client.elements()[*index].role.policy().is_none_or(|policy| policy.deadline.is_none()) {
             // Without a budget it has been refused already.
             continue;
         }
-        if endless::times_out_at_once(&read.client, *index) {
+        if endless::times_out_at_once(client, *index) {
             let message =
                 "retries without end and without wait, and a timeout that has shrunk to nothing takes no time";
             faults.add(Fault::new(*place, message).hint("limit the attempts, or give it a wait"));
-        } else if instant || rejected_inside(&read.client, *index, parts) {
+        } else if instant || rejected_inside(client, *index, parts) {
             let message = "retries without end and without wait, and some refusals take no time";
             faults.add(Fault::new(*place, message).hint("limit the attempts, or give it a wait"));
         }
     }
 }
 
-/// Whether a breaker inside this layer may refuse at once what the layer repeats.
+/// Whether a guard inside this layer may refuse at once what the layer repeats.
 fn rejected_inside(client: &Client, layer: usize, parts: &Parts<'_>) -> bool {
     let policy = client.elements()[layer].role.policy();
-    let repeats = policy.is_some_and(|policy| policy.retry_on.outcomes.contains(Outcome::ShortCircuited));
+    let repeats = |refusal: Outcome| policy.is_some_and(|policy| policy.retry_on.outcomes.contains(refusal));
     let rejects = |role: &Role| match role {
-        Role::Guard(index) => parts.guard(*index).is_some_and(|read| match &read.guard.mechanism {
-            Mechanism::Breaker(breaker) => breaker.when_open == WhenOpen::Reject,
-            Mechanism::Pacer(_) => false,
+        Role::Guard(index) => parts.guard(*index).is_some_and(|read| {
+            let mechanism = &read.guard.mechanism;
+            mechanism.refuses_at_once() && mechanism.refusal().is_some_and(repeats)
         }),
-        Role::Retry(_) | Role::Queue(..) => false,
+        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) => false,
     };
-    repeats && client.elements()[..layer].iter().any(|element| rejects(&element.role))
+    client.elements()[..layer].iter().any(|element| rejects(&element.role))
 }
 
 #[cfg(test)]

@@ -11,10 +11,10 @@ use crate::policy::stack::{Place as QueuePlace, Requeue, Resume};
 use crate::policy::{Client, Element, Kind, RetryBudget, Role};
 
 /// The most elements of one client.
-const MOST_ELEMENTS: usize = 32;
+pub(super) const MOST_ELEMENTS: usize = 32;
 
 /// The most attempts of a stack, all layers multiplied.
-const MOST_PRODUCT: u64 = 1_000_000_000;
+pub(super) const MOST_PRODUCT: u64 = 1_000_000_000;
 
 /// A client with what cross checks need.
 pub(super) struct ReadClient {
@@ -34,7 +34,8 @@ pub(super) fn clients(field: Option<&Field<'_>>, context: &Context<'_>) -> Vec<O
     clients
 }
 
-fn client(name: &str, field: &Field<'_>, context: &Context<'_>) -> Option<ReadClient> {
+/// Reads one client.
+pub(super) fn client(name: &str, field: &Field<'_>, context: &Context<'_>) -> Option<ReadClient> {
     let before = context.faults.len();
     let reader = field.table("layers")?;
     let for_tests = reader.or("for_tests", false, Field::truth);
@@ -84,6 +85,7 @@ struct Stack {
 fn stack(drafts: Vec<Draft>, context: &Context<'_>) -> Stack {
     let kinds = kinds(&drafts);
     check_order(&drafts, &kinds, context);
+    check_hedge(&drafts, context);
     let mut spinning = Vec::new();
     for (i, (draft, kind)) in drafts.iter().zip(&kinds).enumerate() {
         if let Body::Retry(layer) = &draft.body {
@@ -94,7 +96,7 @@ fn stack(drafts: Vec<Draft>, context: &Context<'_>) -> Stack {
     check_product(&drafts, context);
     let grammar = drafts.iter().find_map(|draft| match &draft.body {
         Body::Retry(layer) => layer.grammar.clone(),
-        Body::Guard(_) => None,
+        Body::Guard(_) | Body::Hedge(_) => None,
     });
     let elements = drafts.into_iter().zip(kinds).map(|(draft, kind)| compose(draft, kind)).collect();
     Stack { elements, grammar, spinning }
@@ -102,9 +104,11 @@ fn stack(drafts: Vec<Draft>, context: &Context<'_>) -> Stack {
 
 /// The kind of every element: what it says, else what its preset says, else by its position.
 fn kinds(drafts: &[Draft]) -> Vec<Kind> {
-    let first_retry = drafts.iter().position(|draft| matches!(draft.body, Body::Retry(_)));
+    let is_client = |draft: &Draft| matches!(draft.body, Body::Retry(_)) && draft.kind != Some(Kind::Hop);
+    let first_retry = drafts.iter().position(is_client);
     let layer_kind = |i: usize, draft: &Draft| match &draft.body {
         Body::Guard(_) => None,
+        Body::Hedge(_) => Some(draft.kind.unwrap_or(Kind::Client)),
         Body::Retry(layer) => {
             let brought = draft.kind.or(layer.preset.map(|preset| preset.family.kind));
             Some(brought.unwrap_or(if first_retry == Some(i) { Kind::Client } else { Kind::Decorator }))
@@ -112,7 +116,12 @@ fn kinds(drafts: &[Draft]) -> Vec<Kind> {
     };
     let layers: Vec<Option<Kind>> = drafts.iter().enumerate().map(|(i, draft)| layer_kind(i, draft)).collect();
     let call_edge = layers.iter().rposition(|kind| *kind == Some(Kind::Client)).unwrap_or(0);
-    let guard_kind = |i: usize| if i < call_edge { Kind::Client } else { Kind::Decorator };
+    let hop_edge = layers.iter().rposition(|kind| *kind == Some(Kind::Hop)).unwrap_or(0);
+    let guard_kind = |i: usize| match i {
+        i if i < hop_edge => Kind::Hop,
+        i if i < call_edge => Kind::Client,
+        _ => Kind::Decorator,
+    };
     let settled = |(i, kind): (usize, Option<Kind>)| kind.or(drafts[i].kind).unwrap_or_else(|| guard_kind(i));
     layers.into_iter().enumerate().map(settled).collect()
 }
@@ -122,7 +131,7 @@ fn check_order(drafts: &[Draft], kinds: &[Kind], context: &Context<'_>) {
     for i in 1..drafts.len() {
         let (inner, outer) = (kinds[i - 1], kinds[i]);
         let fault = |message: String| {
-            let hint = "layers are listed innermost first: client, then decorator, then one queue";
+            let hint = "layers are listed innermost first: hop, then client, then decorator, then one queue";
             context.faults.add(Fault::new(drafts[i].place, message).hint(hint));
         };
         if outer < inner {
@@ -131,6 +140,14 @@ fn check_order(drafts: &[Draft], kinds: &[Kind], context: &Context<'_>) {
         } else if outer == Kind::Queue && inner == Kind::Queue {
             fault(format!("a second queue stands outside `{}`", drafts[i - 1].name));
         }
+    }
+}
+
+/// A hedge sends requests itself: it is the innermost of all.
+fn check_hedge(drafts: &[Draft], context: &Context<'_>) {
+    for draft in drafts.iter().skip(1).filter(|draft| matches!(draft.body, Body::Hedge(_))) {
+        let message = format!("`{}` stands around `{}`, and a hedge sends requests itself", draft.name, drafts[0].name);
+        context.faults.add(Fault::new(draft.place, message).hint("put it first: it is the innermost element"));
     }
 }
 
@@ -189,6 +206,7 @@ fn check_product(drafts: &[Draft], context: &Context<'_>) {
 fn compose(draft: Draft, kind: Kind) -> Element {
     let (role, preset, unspoken) = match draft.body {
         Body::Guard(guard) => (Role::Guard(guard), None, Vec::new()),
+        Body::Hedge(hedge) => (Role::Hedge(*hedge), None, Vec::new()),
         Body::Retry(layer) => {
             let Layer { mut policy, preset, unspoken, requeue, resume, .. } = *layer;
             let role = if kind == Kind::Queue {

@@ -2,9 +2,10 @@
 //! in both.
 
 use super::context::{Context, Read, refer};
+use super::hedge::hedge;
 use super::layer::{GENERAL, Layer, retry};
 use crate::document::{Fault, Field, Place, Reader, Table, near, patch, reader};
-use crate::policy::Kind;
+use crate::policy::{Hedge, Kind};
 use crate::preset::{self, Preset};
 
 /// An element as it was read, before its place in the stack is known.
@@ -29,6 +30,8 @@ pub(super) enum Body {
     Guard(usize),
     /// It repeats failures.
     Retry(Box<Layer>),
+    /// It sends again what is late.
+    Hedge(Box<Hedge>),
 }
 
 /// Reads one element.
@@ -36,18 +39,25 @@ pub(super) fn element(item: &Field<'_>, context: &Context<'_>) -> Option<Draft> 
     let Some(table) = item.node.as_table() else {
         return item.must("be a table that describes a layer", "write { preset = … } or { guard = … }");
     };
-    if table.contains("guard") { guard(item, table, context) } else { layer(item, table, context) }
+    if table.contains("guard") {
+        guard(item, table, context)
+    } else if table.contains("hedge") {
+        hedge(item, table, context)
+    } else {
+        layer(item, table, context)
+    }
 }
 
 /// What guards and retry layers have in common.
-struct Common {
-    name: Option<String>,
-    named: Place,
-    off: Option<bool>,
-    kind: Read<Option<Kind>>,
+pub(super) struct Common {
+    pub(super) name: Option<String>,
+    pub(super) named: Place,
+    pub(super) off: Option<bool>,
+    pub(super) kind: Read<Option<Kind>>,
 }
 
-fn common(reader: &Reader<'_>, table: &Table, item: &Field<'_>) -> Common {
+/// Reads what they have in common.
+pub(super) fn common(reader: &Reader<'_>, table: &Table, item: &Field<'_>) -> Common {
     let field = reader.get("name");
     let named = field.map_or(item.place(), |field| field.place());
     let name = match field {
@@ -55,7 +65,7 @@ fn common(reader: &Reader<'_>, table: &Table, item: &Field<'_>) -> Common {
         None => Some(patch::name_of(table).unwrap_or_default().to_owned()),
     };
     let off = reader.or("off", false, Field::truth);
-    let kinds = [Kind::Client, Kind::Decorator, Kind::Queue];
+    let kinds = [Kind::Hop, Kind::Client, Kind::Decorator, Kind::Queue];
     let kind = reader.maybe("kind", |field| field.word(&kinds.map(|kind| (kind.word(), kind))));
     Common { name, named, off, kind }
 }
@@ -81,7 +91,7 @@ fn guard(item: &Field<'_>, table: &Table, context: &Context<'_>) -> Option<Draft
     }
     let kind = match (kind, reader.get("kind")) {
         (Some(Some(Kind::Queue)), Some(field)) => {
-            field.wrong("a guard cannot be a queue", r#"write "client" or "decorator""#)
+            field.wrong("a guard cannot be a queue", r#"write "hop", "client" or "decorator""#)
         }
         (kind, _) => kind,
     };
@@ -110,7 +120,8 @@ fn layer(item: &Field<'_>, table: &Table, context: &Context<'_>) -> Option<Draft
     }
     let foreign = foreign_words(&table, context);
     if foreign.is_empty() && !["preset", "max_attempts", "retry_on"].iter().any(|key| table.contains(key)) {
-        return item.wrong("describes no layer", "give it a `preset`, a `guard`, or `max_attempts` and `retry_on`");
+        return item
+            .wrong("describes no layer", "give it a `preset`, a `guard`, a `hedge`, or `max_attempts` and `retry_on`");
     }
     let reader = Reader::new(&table, item.place(), context.faults);
     let Common { name, named, off, kind } = common(&reader, &table, item);
@@ -138,7 +149,7 @@ fn layer(item: &Field<'_>, table: &Table, context: &Context<'_>) -> Option<Draft
 /// all its other keys would seem strange.
 fn is_misspelt(table: &Table, context: &Context<'_>) -> bool {
     for (name, entry) in table.in_order() {
-        let best = near::nearest(name, ["preset", "guard"]).filter(|_| !GENERAL.contains(&name));
+        let best = near::nearest(name, ["preset", "guard", "hedge"]).filter(|_| !GENERAL.contains(&name));
         if let Some(best) = best {
             context.faults.add(Fault::new(entry.key, "unknown key").hint(format!("did you mean `{best}`?")));
             return true;

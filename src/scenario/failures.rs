@@ -2,6 +2,7 @@
 //! where a layer says what it repeats, the codes of error bodies.
 
 use crate::document::{Fault, Field, Reader, near};
+use crate::policy::permanent::PERMANENT;
 use crate::policy::{Classification, Code, Outcome, OutcomeSet, StatusSet};
 
 /// Which failures a list names.
@@ -140,14 +141,25 @@ fn statuses(field: &Field<'_>) -> Option<StatusSet> {
 
 fn codes<'a>(field: &Field<'a>) -> Option<Vec<&'a str>> {
     let items = field.list("codes", MOST_CODES)?;
-    let read: Vec<Option<&str>> = items.iter().map(code).collect();
-    read.into_iter().collect()
+    let group = |item: &Field<'a>| match item.node.as_str() {
+        Some(GROUP) => Some(PERMANENT.map(|(code, _)| code).to_vec()),
+        Some(_) | None => code(item).map(|code| vec![code]),
+    };
+    let read: Vec<Option<Vec<&str>>> = items.iter().map(group).collect();
+    Some(read.into_iter().collect::<Option<Vec<_>>>()?.concat())
 }
+
+/// The word that stands for all of [`PERMANENT`].
+const GROUP: &str = "permanent";
 
 /// The code of an error's body.
 pub(super) fn code<'a>(field: &Field<'a>) -> Option<&'a str> {
     let text = field.text()?;
     let fits = text.len() <= LONGEST_CODE && text.chars().all(|c| !c.is_control()) && text.trim() == text;
+    if text == GROUP {
+        return field
+            .wrong("stands for all well-known permanent codes", "write one of them, such as \"insufficient_quota\"");
+    }
     if text.is_empty() || !fits {
         let remedy = r#"write the word of the error's body, such as "enforced_spend_limit_reached""#;
         return field.must("be the code of an error", remedy);
@@ -290,6 +302,19 @@ mod tests {
         assert_eq!(classified(r#"{ any = true, never = ["spent"] }"#), Ok(all_but));
         assert_eq!(classified(r#""any""#), Ok(Classification::ANY));
         assert_eq!(classified("[429]").unwrap().statuses, StatusSet::EMPTY.with(429));
+    }
+
+    #[test]
+    fn one_word_stands_for_all_permanent_codes() {
+        let all = PERMANENT.map(|(code, _)| Code::named(code)).to_vec();
+        let table = classified(r#"{ any = true, never = ["permanent"] }"#).unwrap();
+        assert_eq!(table, Classification { never: all.clone(), ..Classification::ANY });
+        let with_own = classified(r#"{ failures = [429], never = ["spent", "permanent"] }"#).unwrap();
+        assert_eq!(with_own.never, [&[Code::named("spent")], &all[..]].concat());
+        let both = classified(r#"{ codes = ["insufficient_quota"], never = ["permanent"] }"#);
+        assert_eq!(both, Err("\"insufficient_quota\" is among `codes` too".to_owned()));
+        let answer = convert("\"permanent\"", |field| code(field).map(str::to_owned)).unwrap_err();
+        assert_eq!(answer.message, "stands for all well-known permanent codes");
     }
 
     #[test]

@@ -1,11 +1,16 @@
-//! Reading guards: breakers and pacers, each under a name that elements of clients refer to.
+//! Reading guards: breakers, pacers, semaphores, pools and size checks, each under a name that elements of clients refer
+//! to.
 
 use super::context::each;
 use super::failures::{Failures, failures};
 use super::provider::{bucket, counts};
 use crate::document::{Field, Place};
 use crate::policy::circuit_breaker::{BreakerCounts, WhenOpen};
-use crate::policy::{CircuitBreaker, Guard, Mechanism, Outcome, Pacer, Scope};
+use crate::policy::pacer::Slept;
+use crate::policy::{
+    CircuitBreaker, Guard, Mechanism, Outcome, OutcomeSet, Pacer, Scope, Semaphore, SizeCheck, WhenFull,
+};
+use crate::units::parse::LARGEST;
 
 /// A guard with what cross checks need.
 pub(super) struct ReadGuard {
@@ -13,6 +18,8 @@ pub(super) struct ReadGuard {
     pub(super) guard: Guard,
     /// Where its scope is said, or where the guard stands.
     pub(super) scope: Place,
+    /// Where the guard stands.
+    pub(super) name: Place,
 }
 
 /// Reads all guards.
@@ -25,22 +32,31 @@ pub(super) fn guards(field: Option<&Field<'_>>) -> Vec<Option<ReadGuard>> {
 }
 
 fn guard(name: &str, field: &Field<'_>) -> Option<ReadGuard> {
-    let reader = field.table("a breaker or a pacer, and a scope")?;
-    let chosen = reader.only(&["breaker", "pacer"]);
+    let reader = field.table("what it does, and a scope")?;
+    let chosen = reader.only(&["breaker", "pacer", "semaphore", "pool", "size"]);
     let scopes = [Scope::Worker, Scope::Process, Scope::Class, Scope::Client, Scope::Global];
     let scope_field = reader.get("scope");
     let scope = match &scope_field {
+        // Connections belong to a process.
+        None if chosen.as_ref().is_some_and(|(word, _)| *word == "pool") => Some(Scope::Process),
         None => Some(Scope::Client),
         Some(field) => field.word(&scopes.map(|scope| (scope.word(), scope))),
     };
     let mechanism = match &chosen {
         None => None,
         Some(("breaker", field)) => breaker(field).map(Mechanism::Breaker),
-        Some((_, field)) => pacer(field).map(Mechanism::Pacer),
+        Some(("pacer", field)) => pacer(field).map(Mechanism::Pacer),
+        Some(("semaphore", field)) => semaphore(field).map(Mechanism::Semaphore),
+        Some(("pool", field)) => pool(field).map(Mechanism::Semaphore),
+        Some((_, field)) => size(field).map(Mechanism::Size),
     };
     reader.finish();
     let place = scope_field.map_or(field.key, |field| field.place());
-    Some(ReadGuard { guard: Guard { name: name.to_owned(), mechanism: mechanism?, scope: scope? }, scope: place })
+    Some(ReadGuard {
+        guard: Guard { name: name.to_owned(), mechanism: mechanism?, scope: scope? },
+        scope: place,
+        name: field.key,
+    })
 }
 
 fn breaker(field: &Field<'_>) -> Option<CircuitBreaker> {
@@ -91,6 +107,13 @@ fn counted(field: &Field<'_>) -> Option<Failures> {
     if of.outcomes.contains(Outcome::ShortCircuited) {
         return field.wrong("counts what a breaker itself refuses", "leave out \"short_circuited\"");
     }
+    // As one of all timeouts it does no harm.
+    let named =
+        if of.outcomes.covers(OutcomeSet::TIMEOUTS) { of.outcomes.without(Outcome::PoolTimedOut) } else { of.outcomes };
+    if let Some((_, word)) = Outcome::ALL.iter().find(|(one, _)| named.contains(*one) && !one.was_sent()) {
+        return field
+            .wrong("counts what is never sent, and says nothing about the provider", format!("leave out \"{word}\""));
+    }
     Some(of)
 }
 
@@ -99,7 +122,46 @@ fn pacer(field: &Field<'_>) -> Option<Pacer> {
     let counts = reader.need("counts", r#"write what is counted, such as "input_tokens""#).and_then(|f| counts(&f));
     let bucket = bucket(&reader);
     let when_empty = reader.or("when_empty", (), |field| field.word(&[("wait", ())]));
+    let times = [("once", Slept::Once), ("twice", Slept::Twice)];
+    let slept = reader.or("slept", Slept::Once, |field| field.word(&times));
     reader.finish();
     when_empty?;
-    Some(Pacer { counts: counts?, bucket: bucket? })
+    Some(Pacer { counts: counts?, bucket: bucket?, slept: slept? })
+}
+
+/// The most permits, and the most connections.
+const MOST_PERMITS: u64 = 1_000_000;
+
+fn semaphore(field: &Field<'_>) -> Option<Semaphore> {
+    let reader = field.table("a semaphore's settings")?;
+    let permits = reader.need("permits", "write how many may be past it at once, such as 10");
+    let permits = permits.and_then(|field| field.whole(1..=MOST_PERMITS));
+    let rejects = reader.or("when_full", false, |field| field.word(&[("wait", false), ("reject", true)]));
+    let longest = reader.maybe("wait_at_most", |field| {
+        if rejects == Some(true) {
+            return field.wrong("is a wait, and nobody waits where `when_full` is \"reject\"", "keep one of them");
+        }
+        field.positive_duration()
+    });
+    reader.finish();
+    let (permits, rejects, longest) = (permits?, rejects?, longest?);
+    let when_full = if rejects { WhenFull::Reject } else { WhenFull::Wait(longest) };
+    Some(Semaphore { permits: permits as u32, when_full, is_pool: false })
+}
+
+fn pool(field: &Field<'_>) -> Option<Semaphore> {
+    let reader = field.table("a connection pool's settings")?;
+    let connections = reader.need("connections", "write how many connections it has, such as 50");
+    let connections = connections.and_then(|field| field.whole(1..=MOST_PERMITS));
+    let timeout = reader.maybe("timeout", Field::positive_duration);
+    reader.finish();
+    Some(Semaphore { permits: connections? as u32, when_full: WhenFull::Wait(timeout?), is_pool: true })
+}
+
+fn size(field: &Field<'_>) -> Option<SizeCheck> {
+    let reader = field.table("the largest size")?;
+    let at_most = reader.need("at_most", r#"write the most input tokens of a request, such as "200k""#);
+    let at_most = at_most.and_then(|field| field.whole(1..=LARGEST));
+    reader.finish();
+    Some(SizeCheck { at_most: at_most? })
 }

@@ -12,6 +12,7 @@ mod element;
 mod endless;
 mod failures;
 mod guards;
+mod hedge;
 mod hints;
 mod layer;
 mod phases;
@@ -20,6 +21,7 @@ mod refusal;
 mod requests;
 mod slots;
 mod source;
+mod step_clients;
 mod timeouts;
 mod trace;
 mod traffic;
@@ -78,6 +80,16 @@ impl Scenario {
     /// The client of a traffic class.
     pub fn client_of(&self, class: &TrafficClass) -> &Client {
         &self.clients[class.client]
+    }
+
+    /// The client that a class uses for one of its steps.
+    pub fn client_at<'a>(&'a self, class: &'a TrafficClass, step: usize) -> &'a Client {
+        class.steps[step].other.map_or_else(|| self.client_of(class), |other| &class.others[other].client)
+    }
+
+    /// All clients of a class: its own, and then those that single steps use.
+    pub fn clients_of<'a>(&'a self, class: &'a TrafficClass) -> impl Iterator<Item = &'a Client> + Clone {
+        std::iter::once(self.client_of(class)).chain(class.others.iter().map(|other| &other.client))
     }
 
     /// The fault windows, in order of their start, each with the fault's name; windows past the horizon left out.

@@ -3,6 +3,7 @@
 
 use super::context::Context;
 use super::refusal::Refusal;
+use super::step_clients::Known;
 use super::variants::{self, Variants};
 use super::{Scenario, check, clients, guards, phases, provider, requests, traffic};
 use crate::document::{Faults, Field, Node, Place, Reader, Table, Value, parse, set};
@@ -179,7 +180,9 @@ fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, f
     let clients_field = reader.need("clients", "describe who sends requests as [clients.NAME]");
     let clients = clients::clients(clients_field.as_ref(), &context);
     let traffic_field = reader.need("traffic", "describe who wants what as [traffic.NAME]");
-    let classes = traffic::traffic(traffic_field.as_ref(), &context);
+    let written = clients_field.and_then(|field| field.node.as_table());
+    let known = Known { read: &clients, written };
+    let classes = traffic::traffic(traffic_field.as_ref(), &known, &context);
     let phases = phases::phases(reader.get("phases").as_ref(), &read_provider.windows, &context);
     let origin = phases::origin(reader.get("origin").as_ref(), &read_provider.windows, &context);
     reader.finish();
@@ -190,8 +193,13 @@ fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, f
     let (origin, origin_name) = origin?;
     let provider = read_provider.settled();
     let traffic = classes.into_iter().map(|read| Some(read?.class)).collect::<Option<Vec<_>>>();
-    let (provider, traffic) = (provider?, traffic?);
-    let phases_of_requests = requests::phases(&provider, &traffic);
+    let (provider, mut traffic) = (provider?, traffic?);
+    let takes_time = requests::phases(&provider, &traffic);
+    let clients = clients.into_iter().map(|read| Some(read?.client.in_world(takes_time)));
+    let clients = clients.collect::<Option<_>>()?;
+    for other in traffic.iter_mut().flat_map(|class| &mut class.others) {
+        other.client = other.client.clone().in_world(takes_time);
+    }
     Some(Scenario {
         name: source.stem().to_owned(),
         title: title?,
@@ -202,10 +210,7 @@ fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, f
         origin_name,
         provider,
         guards: guards.into_iter().map(|read| Some(read?.guard)).collect::<Option<_>>()?,
-        clients: clients
-            .into_iter()
-            .map(|read| Some(read?.client.in_world(phases_of_requests)))
-            .collect::<Option<_>>()?,
+        clients,
         traffic,
         phases: phases?,
     })

@@ -3,10 +3,11 @@
 use super::arrivals::arrivals;
 use super::context::{Context, each, refer};
 use super::distribution::{Measure, distribution};
+use super::step_clients::{self, Known, ReadStepClient, Said};
 use crate::document::{Fault, Field, Place, Reader, reader};
 use crate::provider::Window;
 use crate::random::Distribution;
-use crate::traffic::{Idempotency, Step, TaskKind, TrafficClass};
+use crate::traffic::{Idempotency, Step, TaskKind, TrafficClass, WhenOneFails};
 use crate::units::{SimDuration, SimTime};
 
 /// The most traffic classes.
@@ -27,22 +28,24 @@ pub(super) struct ReadClass {
     pub(super) class: TrafficClass,
     /// Where it names its client.
     pub(super) client: Place,
+    /// The clients that single steps use.
+    pub(super) others: Vec<ReadStepClient>,
 }
 
 /// Reads all traffic classes.
-pub(super) fn traffic(field: Option<&Field<'_>>, context: &Context<'_>) -> Vec<Option<ReadClass>> {
+pub(super) fn traffic(field: Option<&Field<'_>>, known: &Known<'_>, context: &Context<'_>) -> Vec<Option<ReadClass>> {
     let Some((field, reader)) = field.and_then(|field| Some((field, field.table("traffic classes")?))) else {
         return vec![None];
     };
     if context.classes.is_empty() {
         return vec![field.wrong("has no traffic class", "describe one as [traffic.NAME]")];
     }
-    let classes = each(&reader, MOST_CLASSES, "classes", |name, field| class(name, field, context));
+    let classes = each(&reader, MOST_CLASSES, "classes", |name, field| class(name, field, known, context));
     reader.finish();
     classes
 }
 
-fn class(name: &str, field: &Field<'_>, context: &Context<'_>) -> Option<ReadClass> {
+fn class(name: &str, field: &Field<'_>, known: &Known<'_>, context: &Context<'_>) -> Option<ReadClass> {
     let reader = field.table("a class's settings")?;
     let kind = kind(&reader, context);
     let client_field = reader.need("client", "write the name of the client that it uses");
@@ -58,12 +61,26 @@ fn class(name: &str, field: &Field<'_>, context: &Context<'_>) -> Option<ReadCla
         }
     }
     let steps = reader.need("steps", "list what a task asks of the provider, one table per step");
-    let steps = steps.and_then(|field| steps_of(&field));
+    let steps = steps.and_then(|field| steps_of(&field, client, known, context));
     let sla = reader.maybe("sla", Field::positive_duration);
+    let words = [("wait", WhenOneFails::Wait), ("cancel", WhenOneFails::Cancel)];
+    let when_one_fails = reader.or("when_one_fails", WhenOneFails::Wait, |field| field.word(&words));
     reader.finish();
     let ((kind, enqueue_delay), client, arrivals, steps, sla) = (kind?, client?, arrivals?, steps?, sla?);
-    let class = TrafficClass { name: name.to_owned(), kind, client, arrivals, enqueue_delay, steps, sla };
-    Some(ReadClass { class, client: client_field?.place() })
+    let ((steps, others), when_one_fails) = (steps, when_one_fails?);
+    let settings = others.iter().map(|other| other.settings.clone()).collect();
+    let class = TrafficClass {
+        name: name.to_owned(),
+        kind,
+        client,
+        others: settings,
+        arrivals,
+        enqueue_delay,
+        steps,
+        when_one_fails,
+        sla,
+    };
+    Some(ReadClass { class, client: client_field?.place(), others })
 }
 
 /// Jobs or turns, and the delay of jobs.
@@ -102,19 +119,43 @@ fn kind(reader: &Reader<'_>, context: &Context<'_>) -> Option<(TaskKind, SimDura
     Some((TaskKind::Jobs { workers, processes }, delay?))
 }
 
-fn steps_of(field: &Field<'_>) -> Option<Vec<Step>> {
+fn steps_of(
+    field: &Field<'_>,
+    client: Option<usize>,
+    known: &Known<'_>,
+    context: &Context<'_>,
+) -> Option<(Vec<Step>, Vec<ReadStepClient>)> {
     let items = field.list("steps", MOST_STEPS)?;
-    let steps: Vec<Option<Step>> = items.iter().map(step).collect();
-    let steps: Vec<Step> = steps.into_iter().collect::<Option<_>>()?;
+    let read: Vec<Option<_>> = items.iter().map(|item| step(item, client, known, context)).collect();
+    let (mut steps, clients): (Vec<Step>, Vec<_>) = read.into_iter().collect::<Option<Vec<_>>>()?.into_iter().unzip();
+    let own = client.and_then(|client| known.read.get(client)?.as_ref());
+    let (others, places) = step_clients::different(clients, own, context);
+    for (step, other) in steps.iter_mut().zip(places) {
+        step.other = other;
+    }
     for (i, step) in steps.iter().enumerate() {
         if steps[..i].iter().any(|other| other.name == step.name) {
             items[i].wrong::<()>(format!("`{}` is the name of another step", step.name), "give it another name");
         }
     }
-    Some(steps)
+    for (i, step) in steps.iter().enumerate().skip(1) {
+        let group = step.group.as_deref();
+        let is_apart = group.is_some() && steps[i - 1].group != step.group;
+        if is_apart && steps[..i - 1].iter().any(|other| other.group == step.group) {
+            let message =
+                format!("`{}` stands apart from the other steps of group `{}`", step.name, group.unwrap_or(""));
+            items[i].wrong::<()>(message, "list the steps of a group one behind the other, or name another `group`");
+        }
+    }
+    Some((steps, others))
 }
 
-fn step(item: &Field<'_>) -> Option<Step> {
+fn step(
+    item: &Field<'_>,
+    client: Option<usize>,
+    known: &Known<'_>,
+    context: &Context<'_>,
+) -> Option<(Step, Option<ReadStepClient>)> {
     let reader = item.table("a step's settings")?;
     let name = reader.need("name", "give the step a name").and_then(|field| {
         let name = field.text()?;
@@ -136,8 +177,10 @@ fn step(item: &Field<'_>) -> Option<Step> {
     let idempotency = reader.or("idempotency", Idempotency::None, |field| field.word(&keys));
     let model = reader.maybe("model", |field| field.text().map(str::to_owned));
     let max_tokens = reader.maybe("max_tokens", |field| field.whole(1..=1_000_000_000).map(|tokens| tokens as u32));
+    let group = reader.maybe("group", |field| field.text().map(str::to_owned));
+    let own_client = Said::of(&reader).read(client, known, context);
     reader.finish();
-    Some(Step {
+    let step = Step {
         name: name?,
         input_tokens: input_tokens?,
         output_tokens: output_tokens?,
@@ -148,5 +191,8 @@ fn step(item: &Field<'_>) -> Option<Step> {
         idempotency: idempotency?,
         model: model?,
         max_tokens: max_tokens?,
-    })
+        group: group?,
+        other: None,
+    };
+    Some((step, own_client?))
 }

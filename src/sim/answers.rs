@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn numbering_an_answer_loses_nothing() {
         let refused = Answer::refused(429);
-        let mut answers = Answers::new(AnswerIndex::new(&[429, 500, 400]));
+        let mut answers = Answers::new(AnswerIndex::new(&[429, 500, 400], false));
         for answer in [
             Answer::DELIVERED,
             Answer::TIMED_OUT,

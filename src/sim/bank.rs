@@ -1,32 +1,43 @@
 //! The state of all guards. A guard has one instance for each worker, process, class, client or for everybody,
 //! according to its scope; instances lie in one array, at an offset known when the run begins.
 
+use super::line::{Homes, InLine, Line};
 use crate::observe::outcome::GuardCounts;
-use crate::policy::Client;
-use crate::policy::answer::Answer;
+use crate::policy::answer::{Answer, Outcome};
 use crate::policy::circuit_breaker::{BreakerCounts, BreakerState, Gate, Pause};
 use crate::policy::guard::{Guard, Mechanism, Scope};
-use crate::policy::pacer::Counts;
+use crate::policy::pacer::{Counts, PacerState};
 use crate::policy::retry_budget::BudgetState;
-use crate::policy::token_bucket::TokenBucketState;
+use crate::policy::semaphore::{Semaphore, SemaphoreState};
 use crate::scenario::Scenario;
+use crate::sim::world::Budgets;
 use crate::traffic::TaskKind;
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
 /// The state of one instance of a guard.
 enum State {
     Breaker(BreakerState),
-    Pacer(TokenBucketState),
+    Pacer(PacerState),
+    Semaphore(SemaphoreState, Line),
+    /// A check of a size remembers nothing.
+    Size,
 }
 
 /// Who asks a guard.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asker {
     pub(super) class: u16,
+    /// The client of the scenario whose guards it shares.
+    pub(super) client: u16,
     /// The worker's number in its class; anything for turns.
     pub(super) worker: u32,
     pub(super) input_tokens: u32,
     pub(super) output_tokens: u32,
+}
+
+/// Whether a guard's instances are told apart by worker, who may change while a run goes on.
+const fn told_apart(scope: Scope) -> bool {
+    matches!(scope, Scope::Worker | Scope::Process)
 }
 
 /// A run that waits for an instance of a guard to change.
@@ -48,16 +59,17 @@ pub(super) struct Bank<'a> {
     parked: Vec<Parked>,
     /// Runs that have waited long enough.
     woken: Vec<(u16, u32)>,
-    /// Whether a breaker has changed so that paused workers may look again.
+    /// Whether a breaker has changed so that paused workers may look again, or someone in line was called up.
     pub(super) resumed: bool,
+    /// For each guard, the instances in which runs hold its permits, where these are told apart by worker.
+    homes: Vec<Homes>,
     /// The retry budgets of all clients' layers; each client's workers share them.
     budgets: Vec<BudgetState>,
-    /// For each class: its client, its first worker and process among all, and how many processes it has.
+    /// For each class: its first worker and process among all, and how many processes it has.
     places: Vec<ClassPlace>,
 }
 
 struct ClassPlace {
-    client: usize,
     first_worker: usize,
     first_process: usize,
     processes: u32,
@@ -72,12 +84,7 @@ impl<'a> Bank<'a> {
                 TaskKind::Jobs { workers, processes } => (workers, processes),
                 TaskKind::Turns => (1, 1),
             };
-            places.push(ClassPlace {
-                client: class.client,
-                first_worker: workers,
-                first_process: processes,
-                processes: own_processes,
-            });
+            places.push(ClassPlace { first_worker: workers, first_process: processes, processes: own_processes });
             workers += own_workers as usize;
             processes += own_processes as usize;
         }
@@ -89,12 +96,8 @@ impl<'a> Bank<'a> {
             parked: Vec::new(),
             woken: Vec::new(),
             resumed: false,
-            budgets: scenario
-                .clients
-                .iter()
-                .flat_map(Client::elements)
-                .filter_map(|element| Some(element.role.policy()?.budget.as_ref()?.full()))
-                .collect(),
+            homes: vec![Homes::default(); scenario.guards.len()],
+            budgets: Budgets::of(scenario).all.iter().map(|budget| budget.full()).collect(),
             places,
         };
         for guard in &scenario.guards {
@@ -108,7 +111,9 @@ impl<'a> Bank<'a> {
             };
             bank.states.extend((0..instances).map(|_| match &guard.mechanism {
                 Mechanism::Breaker(breaker) => State::Breaker(breaker.closed()),
-                Mechanism::Pacer(pacer) => State::Pacer(pacer.bucket.full(SimTime::ZERO)),
+                Mechanism::Pacer(pacer) => State::Pacer(pacer.full(SimTime::ZERO)),
+                Mechanism::Semaphore(_) => State::Semaphore(SemaphoreState::default(), Line::default()),
+                Mechanism::Size(_) => State::Size,
             }));
         }
         bank
@@ -121,29 +126,59 @@ impl<'a> Bank<'a> {
                 Scope::Worker => place.first_worker + asker.worker as usize,
                 Scope::Process => place.first_process + (asker.worker % place.processes) as usize,
                 Scope::Class => asker.class as usize,
-                Scope::Client => place.client,
+                Scope::Client => asker.client as usize,
                 Scope::Global => 0,
             }
     }
 
     /// What the guard says to someone who wants to pass.
-    pub(super) fn pass(&mut self, guard: usize, asker: Asker, now: SimTime) -> Gate {
+    ///
+    /// `patience` is how long the run's client waits for a connection of a pool.
+    pub(super) fn pass(
+        &mut self,
+        guard: usize,
+        asker: Asker,
+        run: u32,
+        patience: Option<SimDuration>,
+        now: SimTime,
+    ) -> Gate {
         let instance = self.instance(guard, asker);
         let gate = match (&self.guards[guard].mechanism, &mut self.states[instance]) {
             (Mechanism::Breaker(breaker), State::Breaker(state)) => breaker.enter(state, now),
             (Mechanism::Pacer(pacer), State::Pacer(state)) => {
                 let cost = Counts::cost(pacer.counts, asker.input_tokens, asker.output_tokens);
-                let wait = pacer.bucket.reserve(state, cost, now);
+                let wait = pacer.reserve(state, cost, now);
                 if wait.is_zero() { Gate::Pass } else { Gate::Reserved(now + wait) }
             }
-            (Mechanism::Breaker(_) | Mechanism::Pacer(_), _) => unreachable!("a guard's state is of its own kind"),
+            (Mechanism::Size(check), State::Size) => {
+                if u64::from(asker.input_tokens) > check.at_most {
+                    Gate::Refuse(Outcome::TooLarge)
+                } else {
+                    Gate::Pass
+                }
+            }
+            (Mechanism::Semaphore(semaphore), State::Semaphore(state, line)) => {
+                let mut gate = semaphore.enter(state, now);
+                if let Gate::Line(until) = &mut gate {
+                    let patience = patience.filter(|_| semaphore.is_pool).unwrap_or(SimDuration::MAX);
+                    *until = (*until).min(now + patience);
+                    line.join(InLine { class: asker.class, run, since: now, until: *until });
+                }
+                if told_apart(self.guards[guard].scope) {
+                    self.homes[guard].set(asker.class, run, instance);
+                }
+                gate
+            }
+            (Mechanism::Breaker(_) | Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Size(_), _) => {
+                unreachable!("a guard's state is of its own kind")
+            }
         };
         let counts = &mut self.counts[guard];
         match gate {
             Gate::Pass => {}
-            Gate::Refuse => counts.refused += 1,
+            Gate::Refuse(_) => counts.refused += 1,
             // How long is known only when it goes on.
-            Gate::Park => counts.waits += 1,
+            Gate::Park | Gate::Line(_) => counts.waits += 1,
             Gate::Wait(until) | Gate::Reserved(until) => {
                 counts.waits += 1;
                 counts.waited += until - now;
@@ -164,7 +199,10 @@ impl<'a> Bank<'a> {
     }
 
     /// A result passes outward through the guard's place.
-    pub(super) fn passed_back(&mut self, guard: usize, asker: Asker, answer: &Answer, now: SimTime) {
+    pub(super) fn passed_back(&mut self, guard: usize, asker: Asker, run: u32, answer: &Answer, now: SimTime) {
+        if let Mechanism::Semaphore(semaphore) = self.guards[guard].mechanism {
+            return self.give_back(guard, &semaphore, asker, run, now);
+        }
         if self.counts_results(guard) {
             self.record(guard, asker, answer, now);
         }
@@ -180,10 +218,53 @@ impl<'a> Bank<'a> {
         }
     }
 
+    /// A permit comes back, and goes to the first in line.
+    fn give_back(&mut self, guard: usize, semaphore: &Semaphore, asker: Asker, run: u32, now: SimTime) {
+        let instance = if told_apart(self.guards[guard].scope) {
+            self.homes[guard].of(asker.class, run)
+        } else {
+            self.instance(guard, asker)
+        };
+        let State::Semaphore(state, line) = &mut self.states[instance] else { return };
+        let next = line.call_up();
+        semaphore.leave(state, next.is_some());
+        if let Some(next) = next {
+            self.counts[guard].waited += now - next.since;
+            self.woken.push((next.class, next.run));
+            self.resumed = true;
+        }
+    }
+
+    /// The run gives up if it still stands in line, until now, before this guard; says how that ends for the layers
+    /// outside.
+    pub(super) fn give_up(&mut self, guard: usize, asker: Asker, run: u32, now: SimTime) -> Option<Outcome> {
+        let instance = self.instance(guard, asker);
+        let (Mechanism::Semaphore(semaphore), State::Semaphore(_, line)) =
+            (&self.guards[guard].mechanism, &mut self.states[instance])
+        else {
+            return None;
+        };
+        let waiter = line.give_up(asker.class, run, now)?;
+        self.counts[guard].waited += now - waiter.since;
+        self.counts[guard].refused += 1;
+        Some(semaphore.refusal())
+    }
+
     /// The run waits until the guard changes.
     pub(super) fn park(&mut self, guard: usize, asker: Asker, run: u32, now: SimTime) {
         let instance = self.instance(guard, asker);
         self.parked.push(Parked { instance, class: asker.class, run, since: now });
+    }
+
+    /// The run no longer waits before this guard; says whether it stood there without an event to come.
+    pub(super) fn leave_line(&mut self, guard: usize, asker: Asker, run: u32) -> bool {
+        let instance = self.instance(guard, asker);
+        if let State::Semaphore(_, line) = &mut self.states[instance] {
+            return line.leave(asker.class, run);
+        }
+        let before = self.parked.len();
+        self.parked.retain(|parked| (parked.class, parked.run) != (asker.class, run));
+        self.parked.len() < before
     }
 
     /// Those who wait for this instance go on, in the order of their coming.
@@ -209,7 +290,7 @@ impl<'a> Bank<'a> {
     fn counts_results(&self, guard: usize) -> bool {
         match &self.guards[guard].mechanism {
             Mechanism::Breaker(breaker) => breaker.counts == BreakerCounts::Results,
-            Mechanism::Pacer(_) => false,
+            Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => false,
         }
     }
 
@@ -218,7 +299,9 @@ impl<'a> Bank<'a> {
         let instance = self.instance(guard, asker);
         match (&self.guards[guard].mechanism, &mut self.states[instance]) {
             (Mechanism::Breaker(breaker), State::Breaker(state)) => breaker.pause(state, now),
-            (Mechanism::Breaker(_) | Mechanism::Pacer(_), _) => Pause::No,
+            (Mechanism::Breaker(_) | Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Size(_), _) => {
+                Pause::No
+            }
         }
     }
 
@@ -228,14 +311,21 @@ impl<'a> Bank<'a> {
     }
 
     /// What was counted, guard by guard.
-    pub(super) fn finish(mut self) -> Vec<GuardCounts> {
+    pub(super) fn finish(mut self, horizon: SimTime) -> Vec<GuardCounts> {
         for (guard, base) in self.bases.iter().enumerate() {
             let end = self.bases.get(guard + 1).copied().unwrap_or(self.states.len());
-            let trips = self.states[*base..end].iter().map(|state| match state {
-                State::Breaker(breaker) => u64::from(breaker.trips),
-                State::Pacer(_) => 0,
-            });
-            self.counts[guard].trips = trips.sum();
+            let counts = &mut self.counts[guard];
+            for state in &self.states[*base..end] {
+                match state {
+                    State::Breaker(breaker) => counts.trips += u64::from(breaker.trips),
+                    State::Semaphore(semaphore, line) => {
+                        counts.in_use += u64::from(semaphore.in_use);
+                        counts.most_in_use = counts.most_in_use.max(u64::from(semaphore.most_in_use));
+                        counts.waited += line.iter().map(|waiter| horizon - waiter.since).sum();
+                    }
+                    State::Pacer(_) | State::Size => {}
+                }
+            }
         }
         self.counts
     }

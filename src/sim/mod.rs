@@ -6,7 +6,8 @@
 //! answer is back the walk goes on. A task ends once, delivered or failed; what has not ended at the horizon is
 //! unfinished.
 //!
-//! Every task has at most one pending event. At one instant events come in the order of [`event_queue::Rank`]:
+//! Every task has at most one pending event, and one more that may have come to nothing when it comes: the end of its
+//! patience in a guard's line. At one instant events come in the order of [`event_queue::Rank`]:
 //! releases, completions, interventions, attempts, arrivals; then in the order in which they were scheduled.
 
 mod answers;
@@ -16,8 +17,13 @@ mod buckets;
 mod engine;
 mod event;
 pub mod event_queue;
+mod groups;
+mod hedging;
+mod line;
+mod marks;
 mod observer;
 mod record;
+mod services;
 mod workforce;
 mod world;
 

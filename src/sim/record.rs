@@ -3,6 +3,8 @@
 //! the slabs have grown to that size.
 
 use super::answers::AnswerId;
+use super::bank::Asker;
+use super::marks::Marks;
 use crate::observe::AnswerKind;
 use crate::policy::retry::LayerState;
 use crate::policy::stack::Cursor;
@@ -14,6 +16,9 @@ use crate::units::{SimDuration, SimTime};
 pub(super) const NO_WORKER: u32 = u32::MAX;
 /// No record of its own: a turn has one run, and all of it lies there.
 pub(super) const NO_TASK: u32 = u32::MAX;
+
+/// In the number of requests that a job has sent for a step: the step has its answer, and keeps it.
+pub(super) const STEP_IS_DONE: u32 = 1 << 31;
 
 /// A task that has arrived and not ended.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,78 +49,6 @@ impl Met {
     }
 }
 
-/// What is known of the requests of a run's current step, one bit each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Marks(u8);
-
-impl Marks {
-    /// The server has carried the step out.
-    const EFFECT: u8 = 1;
-    /// The last request had shown some output when it failed.
-    const OUTPUT: u8 = 1 << 1;
-    /// What of them outlives the run.
-    const KEPT: u8 = Marks::EFFECT | Marks::OUTPUT;
-    /// The server has carried it out in this call.
-    const EFFECT_IN_CALL: u8 = 1 << 2;
-    /// The request in flight is carried out.
-    const WILL_BE_EFFECT: u8 = 1 << 3;
-    /// The request in flight fails after some output.
-    const WILL_SHOW_OUTPUT: u8 = 1 << 4;
-    /// Where the marks lie in a number that counts requests.
-    const SHIFT: u32 = 30;
-
-    /// The marks and the number of requests that were stored together.
-    pub(super) const fn unpack(stored: u32) -> (Marks, u32) {
-        (Marks((stored >> Marks::SHIFT) as u8), stored & ((1 << Marks::SHIFT) - 1))
-    }
-
-    /// What outlives the run, and the number of requests, in one number.
-    pub(super) const fn pack(self, requests: u32) -> u32 {
-        ((self.0 & Marks::KEPT) as u32) << Marks::SHIFT | requests
-    }
-
-    /// Whether the server has carried the step out.
-    pub(super) const fn has_effect(self) -> bool {
-        self.0 & Marks::EFFECT != 0
-    }
-
-    /// Whether it has in this call.
-    pub(super) const fn has_effect_in_call(self) -> bool {
-        self.0 & Marks::EFFECT_IN_CALL != 0
-    }
-
-    /// Whether the last request had shown some output when it failed.
-    pub(super) const fn has_shown_output(self) -> bool {
-        self.0 & Marks::OUTPUT != 0
-    }
-
-    /// Whether the request that ends is carried out.
-    pub(super) const fn is_carried_out(self) -> bool {
-        self.0 & Marks::WILL_BE_EFFECT != 0
-    }
-
-    /// A call begins.
-    pub(super) const fn begin_call(&mut self) {
-        self.0 &= !Marks::EFFECT_IN_CALL;
-    }
-
-    /// A request is sent of which so much is known.
-    pub(super) const fn send(&mut self, carried_out: bool, shows_output: bool) {
-        self.0 &= !(Marks::WILL_BE_EFFECT | Marks::WILL_SHOW_OUTPUT | Marks::OUTPUT);
-        self.0 |= (carried_out as u8 * Marks::WILL_BE_EFFECT) | (shows_output as u8 * Marks::WILL_SHOW_OUTPUT);
-    }
-
-    /// The request in flight ends.
-    pub(super) const fn end(&mut self) {
-        if self.is_carried_out() {
-            self.0 |= Marks::EFFECT | Marks::EFFECT_IN_CALL;
-        }
-        if self.0 & Marks::WILL_SHOW_OUTPUT != 0 {
-            self.0 |= Marks::OUTPUT;
-        }
-    }
-}
-
 /// What a run is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Doing {
@@ -128,6 +61,12 @@ pub(super) enum Doing {
     WaitingLimiter,
     /// It waits in the queue for a worker, to go on where it is.
     WaitingWorker,
+    /// A request is in flight that will never be answered.
+    Hanging,
+    /// It waits for steps that run at once.
+    Joining,
+    /// Nobody wants it any more; its record is free when its pending event has come.
+    Dropped,
 }
 
 /// One execution of a task. It carries the task with it: what an event needs lies in one place.
@@ -163,6 +102,14 @@ pub(super) struct Run {
     pub(super) marks: Marks,
 }
 
+impl Run {
+    /// The run as guards see it that it meets in this client.
+    pub(super) const fn asker(&self, class: u16, client: u16) -> Asker {
+        let Run { worker, input_tokens, output_tokens, .. } = *self;
+        Asker { class, client, worker, input_tokens, output_tokens }
+    }
+}
+
 /// Who answers, in two bytes: the service, nobody, then faults and limits of both kinds in turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PackedSource(u16);
@@ -191,36 +138,6 @@ impl PackedSource {
                 }
             }
         }
-    }
-}
-
-/// When the first token of each run's last streamed answer came. It lies apart from the records, which are read at every
-/// event, and is empty where nothing is streamed.
-#[derive(Clone, Debug, Default)]
-pub(super) struct FirstTokens(Vec<SimTime>);
-
-impl FirstTokens {
-    /// A run begins in this slot.
-    #[inline]
-    pub(super) fn forget(&mut self, run: u32) {
-        if let Some(first) = self.0.get_mut(run as usize) {
-            *first = SimTime::NEVER;
-        }
-    }
-
-    /// Keeps when the first token of this run's answer comes.
-    pub(super) fn keep(&mut self, run: u32, first: SimTime) {
-        let slot = run as usize;
-        if self.0.len() <= slot {
-            self.0.resize(slot + 1, SimTime::NEVER);
-        }
-        self.0[slot] = first;
-    }
-
-    /// When it came, if one did.
-    #[inline]
-    pub(super) fn of(&self, run: u32) -> Option<SimTime> {
-        self.0.get(run as usize).copied().filter(|first| *first < SimTime::NEVER)
     }
 }
 
@@ -321,23 +238,6 @@ mod tests {
         ] {
             assert_eq!(PackedSource::pack(by).unpack(), by);
         }
-    }
-
-    #[test]
-    fn marks_know_what_was_done_in_the_step_in_the_call_and_last() {
-        let mut marks = Marks::default();
-        marks.begin_call();
-        marks.send(true, true);
-        assert!(!marks.has_effect() && marks.is_carried_out() && !marks.has_shown_output());
-        marks.end();
-        assert!(marks.has_effect() && marks.has_effect_in_call() && marks.has_shown_output());
-        marks.begin_call();
-        marks.send(false, false);
-        marks.end();
-        assert!(marks.has_effect() && !marks.has_effect_in_call() && !marks.has_shown_output());
-        // What was done in the step outlives a run, beside the number of its requests.
-        let (kept, requests) = Marks::unpack(marks.pack(1_000_000));
-        assert!(kept.has_effect() && !kept.is_carried_out() && requests == 1_000_000);
     }
 
     #[test]

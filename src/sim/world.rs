@@ -1,10 +1,12 @@
 //! A scenario compiled for the loop: what is looked up by name or computed from settings is an index or a constant
 //! here.
 
-use crate::observe::AnswerIndex;
-use crate::policy::circuit_breaker::BreakerCounts;
+use crate::observe::{AnswerIndex, LayerRows};
+use crate::policy::Hedge;
+use crate::policy::circuit_breaker::{BreakerCounts, CircuitBreaker};
 use crate::policy::guard::Mechanism;
-use crate::policy::stack::{Client, Element, Role};
+use crate::policy::retry_budget::RetryBudget;
+use crate::policy::stack::{Client, Element, Kind};
 use crate::provider::{Abandoned, Provider, Respond};
 use crate::random::stream::mix;
 use crate::random::{Distribution, Key, Seed};
@@ -14,19 +16,61 @@ use crate::traffic::{Idempotency, TrafficClass};
 /// One traffic class, compiled.
 pub(super) struct Class<'a> {
     pub(super) settings: &'a TrafficClass,
-    pub(super) client: &'a Client,
+    /// Its own client, and then those that single steps use.
+    pub(super) stacks: Vec<Stack<'a>>,
+    /// The place of each step's client among the stacks.
+    pub(super) of_step: Vec<u8>,
     /// The key that the class's draws start from.
     pub(super) key: Key,
     /// The key word of each step's name.
     pub(super) step_words: Vec<u64>,
+    /// Whether some of its steps run at once.
+    pub(super) has_groups: bool,
+    /// Whether any of its clients hedges.
+    pub(super) hedges: bool,
+    /// Whether what reaches the provider of each task is counted beside what its client sends.
+    pub(super) counts_sends: bool,
+    /// Breakers of its clients that pause workers while open, each with the client whose state it is.
+    pub(super) pausing: Vec<(usize, u16)>,
+}
+
+/// One client of a class, compiled.
+pub(super) struct Stack<'a> {
+    pub(super) client: &'a Client,
+    /// The client of the scenario whose guards it shares.
+    pub(super) shares_with: u16,
     /// The key word of each element's name, innermost first.
     pub(super) element_words: Vec<u64>,
     /// For each element, its retry budget among all; `None` where it has none.
     pub(super) budgets: Vec<Option<usize>>,
+    /// The client's hedge, where it has one.
+    pub(super) hedge: Option<&'a Hedge>,
+    /// Whether there are hops between the client and the provider.
+    pub(super) has_hops: bool,
     /// Guards of the client that every response feeds.
     pub(super) fed_by_responses: Vec<usize>,
-    /// Breakers of the client that pause workers while open.
-    pub(super) pausing: Vec<usize>,
+    /// Where its elements' counts begin in the class's ledger.
+    pub(super) first_row: usize,
+    /// Where its requests are counted beside, in a class with several stacks or with hops.
+    pub(super) wire: Option<usize>,
+}
+
+impl<'a> Class<'a> {
+    /// Whether some of its requests may be dropped before they end.
+    pub(super) const fn cancels(&self) -> bool {
+        self.hedges || self.has_groups
+    }
+
+    /// The client that a step uses.
+    #[inline]
+    pub(super) fn stack(&self, step: u8) -> &Stack<'a> {
+        &self.stacks[self.of_step[step as usize] as usize]
+    }
+
+    /// The most elements of its stacks: each run has so many states.
+    pub(super) fn widest(&self) -> usize {
+        self.stacks.iter().map(|stack| stack.client.elements().len()).max().unwrap_or(0)
+    }
 }
 
 /// Purposes of draws that are not named after anything.
@@ -49,35 +93,64 @@ pub(super) mod purpose {
 
 /// All classes of a scenario, compiled.
 pub(super) fn classes(scenario: &Scenario, seed: Seed) -> Vec<Class<'_>> {
-    scenario
-        .traffic
-        .iter()
-        .map(|settings| {
-            let client = scenario.client_of(settings);
-            let guards = || {
-                client.elements().iter().filter_map(|element| match &element.role {
-                    Role::Guard(guard) => Some(*guard),
-                    Role::Retry(_) | Role::Queue(..) => None,
-                })
-            };
-            let breaker = |guard: usize| match &scenario.guards[guard].mechanism {
-                Mechanism::Breaker(breaker) => Some(breaker),
-                Mechanism::Pacer(_) => None,
-            };
-            Class {
-                settings,
-                client,
-                key: seed.key().named(&settings.name),
-                step_words: settings.steps.iter().map(|step| Key::word(&step.name)).collect(),
-                element_words: client.elements().iter().map(|element| Key::word(&element.name)).collect(),
-                budgets: budgets(scenario, settings.client),
-                fed_by_responses: guards()
-                    .filter(|g| breaker(*g).is_some_and(|b| b.counts == BreakerCounts::Responses))
-                    .collect(),
-                pausing: guards().filter(|g| breaker(*g).is_some_and(|b| b.pauses_workers)).collect(),
+    let budgets = Budgets::of(scenario);
+    let compiled = scenario.traffic.iter().zip(&budgets.places);
+    compiled.map(|(settings, budgets)| compile(scenario, seed, settings, budgets)).collect()
+}
+
+fn compile<'a>(
+    scenario: &'a Scenario,
+    seed: Seed,
+    settings: &'a TrafficClass,
+    budgets: &[Vec<Option<usize>>],
+) -> Class<'a> {
+    let rows = LayerRows::of(scenario, settings);
+    let stacks = scenario.clients_of(settings).enumerate().map(|(n, client)| {
+        let shares_with = n.checked_sub(1).map_or(settings.client, |n| settings.others[n].shares_with);
+        let breakers = breakers(scenario, client);
+        let counted = breakers.filter(|(_, breaker)| breaker.counts == BreakerCounts::Responses);
+        Stack {
+            client,
+            shares_with: shares_with as u16,
+            element_words: client.elements().iter().map(|element| Key::word(&element.name)).collect(),
+            budgets: budgets[n].clone(),
+            hedge: client.hedge(),
+            has_hops: !client.hops().is_empty(),
+            fed_by_responses: counted.map(|(guard, _)| guard).collect(),
+            first_row: rows.first_of(n),
+            wire: rows.wire_of(n),
+        }
+    });
+    let stacks: Vec<Stack<'_>> = stacks.collect();
+    let mut pausing: Vec<(usize, u16)> = Vec::new();
+    for stack in &stacks {
+        let pauses = breakers(scenario, stack.client).filter(|(_, breaker)| breaker.pauses_workers);
+        for pair in pauses.map(|(guard, _)| (guard, stack.shares_with)) {
+            if !pausing.contains(&pair) {
+                pausing.push(pair);
             }
-        })
-        .collect()
+        }
+    }
+    Class {
+        settings,
+        has_groups: settings.has_groups(),
+        hedges: stacks.iter().any(|stack| stack.hedge.is_some()),
+        counts_sends: settings.has_groups() || stacks.iter().any(|stack| stack.has_hops),
+        stacks,
+        of_step: settings.steps.iter().map(|step| step.other.map_or(0, |other| other as u8 + 1)).collect(),
+        key: seed.key().named(&settings.name),
+        step_words: settings.steps.iter().map(|step| Key::word(&step.name)).collect(),
+        pausing,
+    }
+}
+
+/// The breakers of a client, each with its index among the guards.
+fn breakers<'a>(scenario: &'a Scenario, client: &'a Client) -> impl Iterator<Item = (usize, &'a CircuitBreaker)> {
+    let guards = client.elements().iter().filter_map(|element| element.role.guard());
+    guards.filter_map(|guard| match &scenario.guards[guard].mechanism {
+        Mechanism::Breaker(breaker) => Some((guard, breaker)),
+        Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => None,
+    })
 }
 
 /// The answers that a scenario can produce.
@@ -97,7 +170,9 @@ pub(super) fn answer_index(scenario: &Scenario) -> AnswerIndex {
     });
     let slots = scenario.provider.slots.iter().map(|slots| slots.status);
     let statuses: Vec<u16> = limits.chain(slots).chain(faults).collect();
-    AnswerIndex::new(&statuses)
+    let hedges = scenario.clients.iter().any(|client| client.hedge().is_some());
+    let cancels = hedges || scenario.traffic.iter().any(TrafficClass::has_groups);
+    AnswerIndex::new(&statuses, cancels)
 }
 
 /// A digest of the world's settings: what is no event, and yet must be equal for two worlds to be the same one.
@@ -131,17 +206,48 @@ pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
     words.iter().fold(0, |digest, word| mix(digest ^ Key::word(word)))
 }
 
-/// The place of each element's retry budget among all budgets of the scenario, client by client.
-fn budgets(scenario: &Scenario, client: usize) -> Vec<Option<usize>> {
-    let has_budget = |element: &Element| element.role.policy().is_some_and(|policy| policy.budget.is_some());
-    let earlier = &scenario.clients[..client];
-    let mut next = earlier.iter().flat_map(Client::elements).filter(|element| has_budget(element)).count();
-    let own = scenario.clients[client].elements().iter();
-    own.map(|element| {
-        has_budget(element).then(|| {
-            next += 1;
-            next - 1
-        })
-    })
-    .collect()
+/// All retry budgets of a scenario. Each layer of a client has one; a step's client shares those of the client that it
+/// comes from, but for a layer whose budget the step changes: that is another one.
+pub(super) struct Budgets<'a> {
+    /// Their settings.
+    pub(super) all: Vec<&'a RetryBudget>,
+    /// For each class, each of its clients and each element, its place among them.
+    places: Vec<Vec<Vec<Option<usize>>>>,
+}
+
+impl<'a> Budgets<'a> {
+    pub(super) fn of(scenario: &'a Scenario) -> Budgets<'a> {
+        let mut all = Vec::new();
+        let mut add = |budget| {
+            all.push(budget);
+            all.len() - 1
+        };
+        let own: Vec<Vec<Option<usize>>> = scenario
+            .clients
+            .iter()
+            .map(|client| client.elements().iter().map(|element| budget_of(element).map(&mut add)).collect())
+            .collect();
+        let shared = |element: &Element, client: usize| {
+            let known = &scenario.clients[client];
+            let at = known.elements().iter().position(|known| known.name == element.name)?;
+            own[client][at].filter(|_| budget_of(&known.elements()[at]) == budget_of(element))
+        };
+        let places = scenario.traffic.iter().map(|class| {
+            let others = class.others.iter().map(|other| {
+                let elements = other.client.elements().iter();
+                let places = elements.map(|element| {
+                    let owner = if element.kind == Kind::Queue { class.client } else { other.shares_with };
+                    budget_of(element).map(|budget| shared(element, owner).unwrap_or_else(|| add(budget)))
+                });
+                places.collect()
+            });
+            std::iter::once(own[class.client].clone()).chain(others.collect::<Vec<_>>()).collect()
+        });
+        let places = places.collect();
+        Budgets { all, places }
+    }
+}
+
+fn budget_of(element: &Element) -> Option<&RetryBudget> {
+    element.role.policy()?.budget.as_ref()
 }

@@ -1,11 +1,13 @@
 //! Traffic: who wants what, when, and how large. Jobs wait in a queue for a worker; turns start at once.
 
 pub mod arrivals;
+pub mod step_client;
 
 use crate::random::Distribution;
 use crate::units::SimDuration;
 
 pub use arrivals::{ArrivalProcess, RatePiece};
+pub use step_client::{LayerOrder, StepClient};
 
 /// One step of a task: it needs one answer from the provider.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +32,20 @@ pub struct Step {
     pub model: Option<String>,
     /// The `max_tokens` that it asks with, for logs.
     pub max_tokens: Option<u32>,
+    /// The group of neighbouring steps with which it runs at once; `None` where it runs by itself.
+    pub group: Option<String>,
+    /// Its place among the class's other clients; `None` where it uses the class's own.
+    pub other: Option<usize>,
+}
+
+/// What becomes of the other steps of a group when one of them fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenOneFails {
+    /// They go on to their end, and then the group fails.
+    #[default]
+    Wait,
+    /// They are dropped, and the group fails at once.
+    Cancel,
 }
 
 /// How far a key goes by which the provider recognises that it has carried out the same thing before, and does not do it
@@ -68,12 +84,16 @@ pub struct TrafficClass {
     pub kind: TaskKind,
     /// The index of the client that it uses.
     pub client: usize,
+    /// Clients that single steps use instead, each with the class's own queue layer around it.
+    pub others: Vec<StepClient>,
     /// Arrival processes; together they make the class's arrivals.
     pub arrivals: Vec<ArrivalProcess>,
     /// The delay between a job's arrival and its entry into the queue.
     pub enqueue_delay: SimDuration,
     /// The steps of each task, in order.
     pub steps: Vec<Step>,
+    /// What becomes of the others of a group when one step fails.
+    pub when_one_fails: WhenOneFails,
     /// The longest time that the caller may wait for a task, where one is stated: only `explain` looks at it.
     pub sla: Option<SimDuration>,
 }
@@ -87,6 +107,18 @@ impl TrafficClass {
     /// Whether the answer to one of its steps is a stream whose first byte is timed.
     pub fn streams(&self) -> bool {
         self.steps.iter().any(|step| step.first_token.is_some())
+    }
+
+    /// The place behind the steps that run at once with this one, which is the first of them.
+    pub fn stage_end(&self, first: usize) -> usize {
+        let group = &self.steps[first].group;
+        let others = self.steps[first + 1..].iter().take_while(|step| group.is_some() && step.group == *group);
+        first + 1 + others.count()
+    }
+
+    /// Whether some of its steps run at once.
+    pub fn has_groups(&self) -> bool {
+        (0..self.steps.len()).any(|step| self.stage_end(step) > step + 1)
     }
 
     /// How many workers the class has; 0 for turns.

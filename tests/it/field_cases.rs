@@ -205,6 +205,18 @@ fn an_error_that_will_never_clear_is_repeated_by_whoever_looks_at_the_status_alo
     assert_eq!(told.count("classes.job.requests"), 600);
     let both = refused(", should_retry = false", sdk(3, ", obeys_should_retry = true"), around("[\"5xx\"]"));
     assert_eq!(both.count("classes.job.requests"), 100);
+    // The code in the body says what the status does not: whoever looks at it makes one request and no wait.
+    let careful = r#"{ failures = [408, 409, 429, "5xx"], never = ["permanent"] }"#;
+    let layer = |name: &str, most: u32| {
+        format!(r#"{{ name = "{name}", max_attempts = {most}, retry_on = {careful}, backoff = {{ fixed = "5s" }} }}"#)
+    };
+    for code in ["insufficient_quota", "enforced_spend_limit_reached", "credit_balance_exhausted"] {
+        let run = refused(&format!(r#", code = "{code}""#), layer("sdk", 3), layer("again", 6));
+        assert_eq!(run.count("classes.job.requests"), 100);
+        assert_eq!(run.number("classes.job.worker_time_s.waiting_retry"), 0.0);
+    }
+    let passing = refused(r#", code = "rate_limit_exceeded""#, layer("sdk", 3), layer("again", 6));
+    assert_eq!(passing.count("classes.job.requests"), 1_800);
 }
 
 /// When each of six jobs sends its first request, in seconds: four come at once and two soon after, to four workers and

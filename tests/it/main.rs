@@ -10,13 +10,17 @@
 //! - `provider_answers`: every way in which a provider fails, and who repeats it.
 //! - `probe`: what clients do with a script of answers, from the command line.
 //! - `conservation`: what must add up, adds up, in random scenarios from `small_world`.
+//! - `concurrency`: semaphores, connection pools, size checks, and a bucket that credits its sleep twice.
 //! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
 //! - `golden`: every number of every shipped scenario against `tests/golden/`.
 //! - `request_phases`: what ends a request, when, and as what its client sees it.
 //! - `server_side`: what the server did, for whom, how often and how long.
-//! - `scenario_errors`, `request_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
+//! - `several_at_once`: hops and hedges, which send what the application does not see.
+//! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
+//! - `guard_errors`, `request_errors`: the same for guards, and for what happens within a request.
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
 //! - `scenario_vocabulary`: every general key of a retry layer, and what is refused of them.
+//! - `step_clients`: steps with settings or clients of their own.
 //! - `queue`: the event queue against a model, over random histories.
 //! - `cli`: the program as a shell sees it.
 //! - `readme`: the commands of the README and of `docs/` are run.
@@ -26,11 +30,13 @@
 
 #[cfg(feature = "cli")]
 mod cli;
+mod concurrency;
 mod conformance;
 mod conservation;
 mod determinism;
 mod field_cases;
 mod golden;
+mod guard_errors;
 mod header_grammar;
 mod presets;
 #[cfg(feature = "cli")]
@@ -48,8 +54,10 @@ mod scenario_errors;
 mod scenario_robustness;
 mod scenario_vocabulary;
 mod server_side;
+mod several_at_once;
 mod small_world;
 mod stage;
+mod step_clients;
 mod storms;
 mod theory;
 mod tidy;

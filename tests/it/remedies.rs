@@ -37,7 +37,10 @@ fn metric(warning: &Warning) -> (&'static str, f64) {
         | Code::BreakerSpendsRuns
         | Code::FanOutWithoutLimit
         | Code::PacerOutsideRetries
-        | Code::RequestExceedsLimit => (if live { "classes.live.requests" } else { "classes.report.requests" }, 1.02),
+        | Code::RequestExceedsLimit
+        | Code::SemaphoreBelowWorkers
+        | Code::PoolBelowWorkers
+        | Code::PoolOutsideRetries => (if live { "classes.live.requests" } else { "classes.report.requests" }, 1.02),
     }
 }
 

@@ -196,3 +196,42 @@ fn a_word_of_a_preset_for_its_timeout_takes_phases_too() {
     let expected = Timeouts { connect: Some(SimDuration::from_secs(5)), ..Timeouts::each(SimDuration::from_secs(600)) };
     assert_eq!(timeouts, expected);
 }
+
+#[test]
+fn a_wait_for_a_connection_ends_with_the_clients_timeout_for_it() {
+    // Two turns, one connection, 10 s of service: the second waits for 10 s, or as long as its client does.
+    let pool = "[guards.sockets]\npool = { connections = 1 }\n";
+    let with = |timeout: &str| {
+        let text = turn(timeout, "", WHOLE)
+            .replace("layers = [{", "layers = [{ guard = \"sockets\" }, {")
+            .replace(r#"at = ["0s"]"#, r#"at = ["0s", "0s"]"#);
+        let run = Run::of(&read(&format!("{text}{pool}")), 1);
+        ["delivered", "failed", "requests"].map(|key| run.count(&format!("classes.chat.{key}")))
+    };
+    assert_eq!(with(r#"timeout = { read = "30s" }"#), [2, 0, 2]);
+    assert_eq!(with(r#"timeout = { pool = "10s", read = "30s" }"#), [2, 0, 2]);
+    assert_eq!(with(r#"timeout = { pool = "2s", read = "30s" }"#), [1, 1, 1]);
+    // A scalar stands for this phase too.
+    assert_eq!(with(r#"timeout = "30s""#), [2, 0, 2]);
+}
+
+#[test]
+fn a_hop_has_its_own_timeouts_and_no_longer_than_its_client_waits() {
+    let hop = |hop: &str, client: &str, respond: &str| {
+        let text = turn(client, respond, WHOLE).replace(
+            "layers = [{",
+            &format!(
+                "layers = [{{ name = \"gateway\", kind = \"hop\", max_attempts = 1, retry_on = \"any\", {hop} }}, {{"
+            ),
+        );
+        facts(&read(&text), 1).iter().find_map(|fact| match fact {
+            Fact::RequestEnded { answer, at, .. } => Some((answer.outcome, at.as_secs_f64())),
+            Fact::TaskArrived { .. } | Fact::TaskEnded { .. } => None,
+        })
+    };
+    let phases = r#"timeout = { connect = "5s", read = "60s" }"#;
+    let thirty = r#"timeout = "30s""#;
+    assert_eq!(hop(phases, thirty, "{ connect_hang = true }"), Some((Outcome::ConnectTimedOut, 5.0)));
+    assert_eq!(hop(phases, thirty, "{ hang = true }"), Some((Outcome::TimedOut, 30.0)));
+    assert_eq!(hop(r#"timeout = "20s""#, thirty, "{ hang = true }"), Some((Outcome::TimedOut, 20.0)));
+}

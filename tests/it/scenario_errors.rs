@@ -71,7 +71,7 @@ fn outcome(text: &str, variant: Option<&str>, sets: &[&str]) -> Result<Scenario,
 }
 
 /// What is said about a text, one fault per line or two.
-fn said(text: &str, variant: Option<&str>, sets: &[&str]) -> String {
+pub(super) fn said(text: &str, variant: Option<&str>, sets: &[&str]) -> String {
     let mut said = String::new();
     match outcome(text, variant, sets) {
         Ok(_) => said.push_str("accepted\n"),

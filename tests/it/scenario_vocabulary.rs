@@ -332,6 +332,10 @@ fn every_line_of_the_page_on_retry_layers_works() {
                 "max_attempts = 2, retry_on = [429], total_budget = \"9s\""
             }
             Some("hint_resets_backoff") => "max_attempts = 2, retry_on = [429], hint = \"obey\"",
+            Some("hedge") => {
+                assert_eq!(said(line), "accepted\n", "{line}");
+                continue;
+            }
             Some("respond") => {
                 let layer = scenario("max_attempts = 2, retry_on = \"any\", timeout = \"9s\"");
                 assert!(read(&format!("{layer}[provider.faults.x]\n{line}\n"), None, &[]).is_ok(), "{line}");
@@ -341,4 +345,43 @@ fn every_line_of_the_page_on_retry_layers_works() {
         };
         assert_eq!(said(&format!("{needed}, {line}")), "accepted\n", "{line}");
     }
+}
+
+#[test]
+fn hedges_and_hops_stand_where_they_can() {
+    let of = |layers: &str| {
+        let text = scenario("x = 1").replace(r#"{ name = "app", x = 1 }"#, layers);
+        match read(&text, None, &[]) {
+            Ok(_) => "accepted".to_owned(),
+            Err(Refusal::Whole { message, .. }) => message,
+            Err(Refusal::Faulty { faults, .. }) => {
+                let said = |fault: &retrycast::document::Fault| {
+                    format!("{}: {}", fault.message, fault.hint.as_deref().unwrap_or_default())
+                };
+                faults.iter().map(said).collect::<Vec<_>>().join("; ")
+            }
+        }
+    };
+    let sdk = r#"{ name = "sdk", max_attempts = 2, retry_on = [429] }"#;
+    let hop = r#"{ name = "gateway", kind = "hop", max_attempts = 2, retry_on = ["5xx"] }"#;
+    let hedge = r#"{ name = "late", hedge = { max = 2, delay = "1s" } }"#;
+    assert_eq!(of(&format!("{hedge}, {sdk}")), "accepted");
+    assert_eq!(of(&format!("{hop}, {sdk}")), "accepted");
+    assert_eq!(
+        of(&format!("{sdk}, {hedge}")),
+        "`late` stands around `sdk`, and a hedge sends requests itself: put it first: it is the innermost element"
+    );
+    assert_eq!(
+        of(&format!("{sdk}, {hop}")),
+        "a layer of kind hop stands outside `sdk`, of kind client: layers are listed innermost first: hop, then client, \
+         then decorator, then one queue"
+    );
+    assert_eq!(
+        of(r#"{ name = "late", hedge = { max = 9, dealy = "1s" } }"#),
+        "must be at most 5, found 9: write a number from 2 to 5; unknown key: did you mean `delay`?"
+    );
+    assert_eq!(
+        of(r#"{ name = "late", kind = "queue", hedge = { max = 2, delay = "1s" } }"#),
+        "a hedge sends requests: write \"client\" or \"hop\", or leave `kind` out"
+    );
 }

@@ -236,3 +236,61 @@ fn a_full_limit_can_say_when_its_next_slot_is_free() {
     assert_eq!((run.count("classes.turn.delivered"), run.count("classes.turn.requests")), (2, 3));
     assert_eq!(run.number("classes.turn.latency_s.max"), 6.0);
 }
+
+#[test]
+fn of_two_requests_for_one_the_slower_is_done_for_nobody() {
+    // The second goes out after 1 s; the first is there after 5 s, when 4 s of the second are done and 1 s is left.
+    let hedged = |abandoned: &str, step: &str| {
+        let provider = format!(
+            "[provider]\nabandoned = \"{abandoned}\"\n\
+             [provider.limits.connections]\ncounts = \"in_flight\"\namount = 2"
+        );
+        let layers = r#"{ name = "hedge", hedge = { max = 2, delay = "1s" } }"#.to_owned();
+        let run = Stage { provider, layers, turns: 1, step: format!("latency = \"5s\"{step}") }.run(1);
+        assert_eq!((run.count("classes.turn.delivered"), run.count("limits.connections.most_in_flight")), (1, 2));
+        (numbers(&run), run)
+    };
+    assert_eq!(hedged("served", "").0, [2.0, 1.0, 0.0, 10.0, 5.0]);
+    assert_eq!(hedged("cancelled", "").0, [1.0, 0.0, 0.0, 9.0, 4.0]);
+    assert_eq!(hedged("served", ", idempotency = \"call\"").0, [1.0, 0.0, 0.0, 10.0, 5.0]);
+    // The first token is that of the request that won.
+    let (_, run) = hedged("served", ", first_token = \"2s\"");
+    assert_eq!(run.number("classes.turn.first_token_s.max"), 2.0);
+}
+
+/// Two steps at once and so many slots: one is left after 2 s of 9, the other would be served for 10 s.
+fn two_at_once(abandoned: &str, slots: u32) -> [f64; 5] {
+    let text = format!(
+        r#"
+        horizon = "1h"
+        [provider]
+        abandoned = "{abandoned}"
+        [provider.limits.connections]
+        counts = "in_flight"
+        amount = {slots}
+        [clients.app]
+        layers = []
+        [clients.short]
+        layers = [{{ name = "http", max_attempts = 1, retry_on = "any", timeout = "2s" }}]
+        [traffic.turn]
+        kind = "turns"
+        client = "app"
+        when_one_fails = "cancel"
+        arrivals = {{ at = ["0s"] }}
+        steps = [{{ name = "long", group = "both", input_tokens = 1, latency = "10s" }},
+                 {{ name = "short", group = "both", client = "short", input_tokens = 1, latency = "9s" }}]
+        "#
+    )
+    .replace("},\n                 {", "}, {");
+    numbers(&Run::of(&read(&text), 1))
+}
+
+#[test]
+fn a_step_that_is_dropped_because_another_failed_is_done_for_nobody() {
+    // Both find a slot; the short one is left after 2 s of 9, and the long one is dropped then.
+    assert_eq!(two_at_once("served", 2), [2.0, 0.0, 1.0, 19.0, 19.0]);
+    assert_eq!(two_at_once("cancelled", 2), [0.0, 0.0, 0.0, 4.0, 4.0]);
+    // One slot: the second is refused after 100 ms, and fails without an effect; the first is dropped then.
+    assert_eq!(two_at_once("served", 1), [1.0, 0.0, 0.0, 10.0, 10.0]);
+    assert_eq!(two_at_once("cancelled", 1), [0.0, 0.0, 0.0, 0.1, 0.1]);
+}

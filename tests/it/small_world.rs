@@ -108,14 +108,30 @@ fn guards(tape: &mut Tape<'_>, text: &mut String) {
          pauses_workers = {pauses}\non_close = \"{close}\""
     )
     .unwrap();
+    let (permits, scope) = (tape.of(&[3, 1, 2]), tape.of(&["global", "class", "process"]));
+    let full = tape.of(&[
+        "wait_at_most = \"2s\"",
+        "when_full = \"reject\"",
+        "wait_at_most = \"100ms\"",
+        "when_full = \"wait\"",
+    ]);
+    writeln!(text, "[guards.slots]\nscope = \"{scope}\"\nsemaphore = {{ permits = {permits}, {full} }}").unwrap();
+    let timeout = tape.of(&["", ", timeout = \"1s\"", ", timeout = \"7s\""]);
+    writeln!(text, "[guards.sockets]\npool = {{ connections = {}{timeout} }}", tape.below(3) + 1).unwrap();
+    writeln!(text, "[guards.fits]\nsize = {{ at_most = {} }}", tape.of(&[9000, 2000])).unwrap();
 }
 
 fn client(tape: &mut Tape<'_>, name: &str, is_jobs: bool, text: &mut String) {
     writeln!(text, "[clients.{name}]\nlayers = [").unwrap();
+    for guard in ["sockets", "fits"] {
+        if tape.seldom() {
+            writeln!(text, "  {{ name = \"{guard}\", guard = \"{guard}\", kind = \"client\" }},").unwrap();
+        }
+    }
     // The innermost layer has a timeout: a hang would else be refused.
     let timeout = tape.of(&["10s", "900ms", "40s"]);
     writeln!(text, "  {{ name = \"sdk\", kind = \"client\", timeout = \"{timeout}\", {} }},", layer(tape)).unwrap();
-    for guard in ["share", "fuse"] {
+    for guard in ["share", "fuse", "slots"] {
         if tape.sometimes() {
             let kind = tape.of(&["client", "decorator"]);
             writeln!(text, "  {{ name = \"{guard}\", guard = \"{guard}\", kind = \"{kind}\" }},").unwrap();
@@ -191,9 +207,16 @@ fn class(tape: &mut Tape<'_>, name: &str, is_jobs: bool, text: &mut String) {
         let tokens = tape.of(&["100", "{ lognormal = { mean = \"2k\", sigma = 0.4 } }", "{ uniform = [0, 9000] }"]);
         let latency =
             tape.of(&["\"1s\"", "\"0s\"", "{ exponential = { mean = \"2s\" } }", "{ uniform = [\"0s\", \"20s\"] }"]);
+        let own = [
+            "",
+            ", client = \"live\"",
+            ", with = { sdk = { max_attempts = 1 } }",
+            ", with = { sdk = { timeout = \"3s\" } }",
+        ];
+        let own = if tape.seldom() { tape.of(&own) } else { "" };
         writeln!(
             text,
-            "  {{ name = \"s{n}\", input_tokens = {tokens}, output_tokens = {tokens}, latency = {latency} }},"
+            "  {{ name = \"s{n}\", input_tokens = {tokens}, output_tokens = {tokens}, latency = {latency}{own} }},"
         )
         .unwrap();
     }

@@ -5,13 +5,23 @@ use std::sync::atomic::AtomicBool;
 use retrycast::experiment::{self, RunResult};
 use retrycast::metrics::{Number, Tree, summarize};
 use retrycast::random::Seed;
-use retrycast::scenario::{Scenario, Source, load};
+use retrycast::scenario::{Refusal, Scenario, Source, load};
 use retrycast::sim::{Fact, Observer, simulate, simulate_observed};
 use retrycast::stats::Statistic;
 
 /// The scenario of a text.
 pub(super) fn read(text: &str) -> Scenario {
     load(&Source::new("stage.toml", text)).unwrap_or_else(|refusal| panic!("{refusal:#?}\n{text}"))
+}
+
+/// What is wrong with a text: message and hint of each fault, in order of place.
+pub(super) fn said(text: &str) -> Result<Scenario, Vec<(String, String)>> {
+    load(&Source::new("stage.toml", text)).map_err(|refusal| match refusal {
+        Refusal::Faulty { faults, .. } => {
+            faults.into_iter().map(|fault| (fault.message, fault.hint.unwrap_or_default())).collect()
+        }
+        Refusal::Whole { message, hint } => vec![(message, hint.unwrap_or_default())],
+    })
 }
 
 /// The shipped files, by name, in order.

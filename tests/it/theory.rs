@@ -267,3 +267,41 @@ fn a_pacer_lets_jobs_begin_at_its_rate_and_loses_none() {
     assert_eq!(run.count("guards.share.waits"), 97);
     assert_eq!(run.count("classes.job.requests"), 100);
 }
+
+/// Turns that each hold one of so many permits while they are served.
+fn through_a_semaphore(rate: &str, permits: u32, when_full: &str, service: &str) -> retrycast::scenario::Scenario {
+    read(&format!(
+        r#"
+        horizon = "90m"
+        [guards.slots]
+        semaphore = {{ permits = {permits}, when_full = "{when_full}" }}
+        [clients.held]
+        layers = [{{ guard = "slots" }}]
+        [traffic.turn]
+        kind = "turns"
+        client = "held"
+        arrivals = {{ poisson = "{rate}" }}
+        steps = [{{ name = "say", input_tokens = 1, latency = {service} }}]
+        [phases]
+        steady = {{ from = "10m", until = "60m" }}
+        "#
+    ))
+}
+
+#[test]
+fn turns_in_line_before_a_semaphore_wait_as_erlang_c_says() {
+    // The permits are the servers of an M/M/c queue, and their line is its queue: λ = 1.4/s, c = 2, μ = 1/s.
+    let scenario = through_a_semaphore("1.4/s", 2, "wait", r#"{ exponential = { mean = "1s" } }"#);
+    let replicates = Replicates::of(&scenario, SEED, 40);
+    let formula = 1.0 + erlang_c(2, 1.4) / (2.0 - 1.4);
+    covers(replicates.statistic("phases.steady.classes.turn.latency_s.mean"), formula);
+}
+
+#[test]
+fn turns_that_a_full_semaphore_refuses_are_those_of_erlang_b() {
+    // M/G/c/c loses the same share whatever the service (Erlang 1917): a = 3, c = 4.
+    let blocking = (1..=4).fold(1.0, |b, n| 3.0 * b / (f64::from(n) + 3.0 * b));
+    let scenario = through_a_semaphore("3/s", 4, "reject", r#"{ uniform = ["0s", "2s"] }"#);
+    let replicates = Replicates::of(&scenario, SEED, 40);
+    covers(replicates.statistic("phases.steady.classes.turn.failed_share"), blocking);
+}

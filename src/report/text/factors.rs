@@ -1,6 +1,7 @@
 //! Each layer alone looks harmless; the table shows them beside each other, because they multiply.
 
 use crate::metrics::Tree;
+use crate::policy::Client;
 use crate::report::headline::place;
 use crate::report::quantity::{Unit, count};
 use crate::report::story::{Scope, Story, Subject, WorstCase};
@@ -58,6 +59,7 @@ fn factors(subject: &Subject<'_>, story: &Story<'_>, worst: Option<&WorstCase>) 
     let client = subject.scenario.client_of(story.cause);
     let path = story.scope.path(&story.cause.name, &["factors"]);
     let branches = subject.result.figures.at(&path).map_or(&[][..], Tree::branches);
+    let elements = || subject.scenario.clients_of(story.cause).flat_map(Client::elements);
     let queue = client.queue().and_then(|_| client.elements().last());
     let mut out = Vec::new();
     for (key, leaf) in branches {
@@ -65,7 +67,7 @@ fn factors(subject: &Subject<'_>, story: &Story<'_>, worst: Option<&WorstCase>) 
         let Some(measured) = figure.center() else { continue };
         let element = match key.as_str() {
             "runs" => queue,
-            name => client.elements().iter().find(|element| element.name == name),
+            name => elements().find(|element| element.name == name),
         };
         let retries = element.is_some_and(|element| element.role.policy().is_some());
         if !retries && (measured - 1.0).abs() < 5e-4 {

@@ -60,8 +60,11 @@ impl<O: Observer> Engine<'_, O> {
         let compiled = &self.classes[class as usize];
         let state = &mut self.states[class as usize];
         let slot = state.tasks.insert(task);
-        if compiled.client.queue().is_some() && state.queue_states.len() <= slot as usize {
+        if compiled.stacks[0].client.queue().is_some() && state.queue_states.len() <= slot as usize {
             state.queue_states.resize(slot as usize + 1, LayerState::default());
+        }
+        if compiled.counts_sends {
+            state.begin_sends(slot);
         }
         let delay = compiled.settings.enqueue_delay;
         if delay.is_zero() {

@@ -39,7 +39,7 @@ impl<O: Observer> Engine<'_, O> {
             classes,
             limits: self.limits,
             slots: self.slots,
-            guards: self.bank.finish(),
+            guards: self.bank.finish(horizon),
             timeline,
         }
     }
@@ -47,12 +47,18 @@ impl<O: Observer> Engine<'_, O> {
     /// Counts what is in flight when the run ends.
     pub(super) fn close_class(&mut self, class: u16) {
         for run in self.states[class as usize].runs.slots() {
+            if let Some(parent) = self.parent_of(class, run) {
+                let runs = &mut self.states[class as usize].runs;
+                runs.get_mut(parent).task.requests += std::mem::take(&mut runs.get_mut(run).task.requests);
+            }
             let record = *self.states[class as usize].runs.get(run);
             let activity = match record.doing {
-                Doing::InFlight => self.answers.get(record.answer).activity,
+                Doing::InFlight | Doing::Hanging => self.answers.get(record.answer).activity,
                 Doing::WaitingRetry => WorkerActivity::WaitingRetry,
                 Doing::WaitingLimiter => WorkerActivity::WaitingLimiter,
                 Doing::WaitingWorker => WorkerActivity::Idle,
+                // The worker is with the members, or with somebody else.
+                Doing::Joining | Doing::Dropped => continue,
             };
             if record.worker != NO_WORKER {
                 self.worked(class, record.worker, activity);

@@ -3,6 +3,8 @@
 
 mod arrivals;
 mod closing;
+mod groups;
+mod hedges;
 mod queue;
 mod requests;
 mod runs;
@@ -12,7 +14,10 @@ use super::answers::Answers;
 use super::bank::Bank;
 use super::event::Event;
 use super::event_queue::EventQueue;
-use super::record::{FirstTokens, Runs, Tasks};
+use super::groups::Groups;
+use super::hedging::Hedging;
+use super::record::{Runs, Tasks};
+use super::services::{FirstTokens, Services};
 use super::workforce::{Waiter, Workforce};
 use super::world;
 use super::world::{Class, purpose};
@@ -20,7 +25,7 @@ use crate::observe::ledger::ClassLedger;
 use crate::observe::outcome::{LimitCounts, SlotCounts};
 use crate::observe::series::LevelSeries;
 use crate::observe::timeline::ClassSeries;
-use crate::observe::{Clock, Outcome, PhasePlan, Timeline, WorkerActivity};
+use crate::observe::{Clock, LayerRows, Outcome, PhasePlan, Timeline, WorkerActivity};
 use crate::policy::retry::LayerState;
 use crate::policy::stack::Place;
 use crate::provider::ProviderState;
@@ -37,11 +42,26 @@ struct ClassState {
     /// The queue layer's state of each task; empty without a queue layer.
     queue_states: Vec<LayerState>,
     first_tokens: FirstTokens,
+    services: Services,
     force: Workforce,
     arrivals: Vec<ArrivalState>,
     arrived: u32,
+    /// What reached the provider of each task, by its own slot, or its run's where it has none; only behind hops.
+    sends: Vec<u32>,
+    hedging: Hedging,
+    groups: Groups,
     ledger: ClassLedger,
     series: ClassSeries,
+}
+
+impl ClassState {
+    /// Nothing of the task with this slot has reached the provider.
+    fn begin_sends(&mut self, slot: u32) {
+        if self.sends.len() <= slot as usize {
+            self.sends.resize(slot as usize + 1, 0);
+        }
+        self.sends[slot as usize] = 0;
+    }
 }
 
 /// The state of a run.
@@ -111,23 +131,24 @@ impl<'a, O: Observer> Engine<'a, O> {
             .iter()
             .zip(timeline.classes.drain(..))
             .map(|(class, series)| {
-                let elements = class.client.elements().len();
+                let rows = LayerRows::of(scenario, class.settings).len();
                 let arrival_key = class.key.with(purpose::ARRIVALS);
                 let processes = class.settings.arrivals.iter().zip(0..);
                 ClassState {
                     tasks: Tasks::new(class.settings.steps.len()),
-                    runs: Runs::new(elements),
+                    runs: Runs::new(class.widest()),
                     queue_states: Vec::new(),
                     first_tokens: FirstTokens::default(),
                     force: Workforce::new(class.settings.workers(), timeline.bins, timeline.bin),
                     arrivals: processes.map(|(process, n)| process.start(arrival_key.with(n))).collect(),
                     arrived: 0,
-                    ledger: match (
-                        class.settings.streams(),
-                        ClassLedger::new(plan.cells(), elements, answers.names().len()),
-                    ) {
-                        (true, ledger) => ledger.streaming(),
-                        (false, ledger) => ledger,
+                    sends: Vec::new(),
+                    hedging: Hedging::default(),
+                    groups: Groups::default(),
+                    services: Services::default(),
+                    ledger: {
+                        let ledger = ClassLedger::new(plan.cells(), rows, answers.names().len());
+                        if class.settings.streams() { ledger.streaming() } else { ledger }
                     },
                     series,
                 }
@@ -176,9 +197,16 @@ impl<'a, O: Observer> Engine<'a, O> {
             Event::TaskArrives { class, process } => self.task_arrives(class, process),
             Event::JobQueued { class, task } => self.enqueue(class, Waiter::Task(task), Place::Back),
             Event::JobQueuedFirst { class, task } => self.enqueue(class, Waiter::Task(task), Place::Front),
+            Event::RequestEnds { class, run }
+            | Event::RetryWaitEnds { class, run }
+            | Event::LimiterWaitEnds { class, run }
+                if self.was_dropped(class, run) => {}
             Event::RequestEnds { class, run } => self.request_ends(class, run),
             Event::RetryWaitEnds { class, run } => self.wait_ends(class, run, WorkerActivity::WaitingRetry),
             Event::LimiterWaitEnds { class, run } => self.wait_ends(class, run, WorkerActivity::WaitingLimiter),
+            Event::FlightEnds { class, flight } => self.flight_ends(class, flight),
+            Event::HedgeDue { class, run } => self.hedge_due(class, run),
+            Event::LineEnds { class, run } => self.line_ends(class, run),
             Event::PauseEnds { class } => self.pause_ends(class),
         }
     }

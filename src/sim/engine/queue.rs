@@ -67,9 +67,9 @@ impl<O: Observer> Engine<'_, O> {
         let now = self.clock.now();
         let mut earliest = SimTime::NEVER;
         for (position, worker) in force.idle().iter().enumerate().rev() {
-            let asker = Asker { class, worker: *worker, input_tokens: 0, output_tokens: 0 };
             let mut free = true;
-            for guard in &compiled.pausing {
+            for (guard, client) in &compiled.pausing {
+                let asker = Asker { class, client: *client, worker: *worker, input_tokens: 0, output_tokens: 0 };
                 match self.bank.pause(*guard, asker, now) {
                     Pause::No => {}
                     // Its change stirs the class again.

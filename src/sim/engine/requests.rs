@@ -10,25 +10,57 @@ use crate::policy::stack::Input;
 use crate::provider::{Abandoned, AnsweredBy, Request, Service, Verdict};
 use crate::random::Distribution;
 use crate::random::stream::mix;
-use crate::sim::bank::Asker;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
+use crate::sim::marks::Marks;
 use crate::sim::observer::{Fact, Observer};
-use crate::sim::record::{Doing, Marks, NO_WORKER, PackedSource, Run};
+use crate::sim::record::{Doing, NO_TASK, NO_WORKER, PackedSource, Task};
+use crate::sim::services::Served;
 use crate::sim::world::purpose;
 use crate::traffic::Idempotency;
 use crate::units::{SimDuration, SimTime};
 
 impl<O: Observer> Engine<'_, O> {
     pub(super) fn send(&mut self, class: u16, run: u32) {
+        if self.hedge_of(class, run).is_some() {
+            return self.send_hedged(class, run);
+        }
+        let ends = self.transmit(class, run);
+        if ends < SimTime::NEVER {
+            self.events.push(ends, Rank::Complete, Event::RequestEnds { class, run }.pack());
+        }
+    }
+
+    /// Sends a request of the run: when it will end, if ever. How, lies in the run's record.
+    pub(super) fn transmit(&mut self, class: u16, run: u32) -> SimTime {
         let now = self.now();
         let compiled = &self.classes[class as usize];
         let state = &mut self.states[class as usize];
         let (record, layers) = state.runs.parts(run);
         let step = record.step as usize;
+        let stack = compiled.stack(record.step);
         let key = record.key.with(u64::from(record.ordinal));
         record.ordinal += 1;
-        record.task.requests += 1;
+        let cell = &mut state.ledger.cells[record.call_cell as usize];
+        cell.provider_requests += 1;
+        cell.repeated_output += u64::from(record.marks.has_shown_output());
+        // Behind a hop the request was counted when it left the client.
+        if !stack.has_hops {
+            record.task.requests += 1;
+            cell.requests += 1;
+            state.series.wide_requests[record.call_wide as usize] += 1;
+        }
+        let ordinal = if compiled.counts_sends {
+            let home = if record.slot == NO_TASK { state.groups.home(run) } else { record.slot };
+            let sends = &mut state.sends[home as usize];
+            *sends += 1;
+            *sends - 1
+        } else {
+            record.task.requests - 1
+        };
+        if let Some(wire) = stack.wire {
+            state.ledger.layer(record.task.cell, wire).entered += 1;
+        }
         let settings = &compiled.settings.steps[step];
         let draw =
             |time: &Distribution, purpose| SimDuration::from_secs_f64(time.sample(&mut key.with(purpose).stream()));
@@ -40,55 +72,57 @@ impl<O: Observer> Engine<'_, O> {
             key,
             connect: phase(&settings.connect, purpose::CONNECT).unwrap_or_default(),
             write: phase(&settings.write, purpose::WRITE).unwrap_or_default(),
-            ordinal: record.task.requests - 1,
-            grammar: compiled.client.grammar(),
+            ordinal,
+            grammar: stack.client.grammar(),
         };
         let service = || Service {
             first_token: phase(&settings.first_token, purpose::FIRST_TOKEN),
             takes: draw(&settings.latency, purpose::SERVICE),
         };
         let arrives = request.arrives(now);
-        let is_lost = arrives.ends > now && compiled.client.gives_up(layers, now, &arrives).is_some();
+        let is_lost = arrives.ends > now && stack.client.gives_up(layers, now, &arrives).is_some();
         let verdict = if is_lost { Verdict::lost(arrives) } else { self.provider.receive(now, &request, service) };
 
-        let cell = record.call_cell as usize;
-        let counts = &mut state.ledger.cells[cell];
-        counts.requests += 1;
-        counts.repeated_output += u64::from(record.marks.has_shown_output());
-        state.series.wide_requests[record.call_wide as usize] += 1;
         record.sent = now;
         record.sent_narrow = self.clock.narrow() as u16;
         record.doing = Doing::InFlight;
         let course = &verdict.course;
-        let left = compiled.client.gives_up(layers, now, course);
+        let left = stack.client.gives_up(layers, now, course);
         let (at, answer) = match left {
             None => (course.ends, verdict.answer),
             Some((at, outcome)) => (at, Answer::failed(outcome)),
         };
         let is_cancelled = left.is_some() && self.scenario.provider.abandoned == Abandoned::Cancelled;
-        let works_until = if is_cancelled { verdict.works_until.min(at) } else { verdict.works_until };
-        if works_until > course.written {
-            let horizon = self.scenario.horizon;
-            let worked = (works_until.min(horizon) - course.written.min(horizon)).as_nanos();
-            counts.server_nanos += worked;
-            counts.wasted_server_nanos += if left.is_some() { worked } else { 0 };
-        }
-        if verdict.admitted {
-            self.provider.serves_until(works_until);
+        let served = Served {
+            from: course.written,
+            until: if is_cancelled { verdict.works_until.min(at) } else { verdict.works_until },
+            admitted: verdict.admitted,
+            wasted: left.is_some(),
+            first: course.first,
+        };
+        let worked = served.nanos_from(served.from, self.scenario.horizon);
+        let cell = &mut state.ledger.cells[record.call_cell as usize];
+        cell.server_nanos += worked;
+        cell.wasted_server_nanos += if served.wasted { worked } else { 0 };
+        if served.admitted {
+            self.provider.serves_until(served.until);
             self.slots.iter_mut().for_each(|slots| slots.admitted += 1);
         }
-        let is_served = verdict.by == AnsweredBy::Service;
-        let carried_out = verdict.carried_out && !(is_cancelled && is_served);
+        if compiled.cancels() {
+            state.services.keep(run, served);
+        }
+        let carried_out = verdict.carried_out && !(is_cancelled && verdict.by == AnsweredBy::Service);
         record.marks.send(carried_out, breaks_off(&answer, at, course));
         if settings.first_token.is_some() && answer.is_delivered() {
             state.first_tokens.keep(run, course.first);
         }
         (record.answer, record.hint) = self.answers.number(&answer);
         record.by = PackedSource::pack(verdict.by);
-        self.count_at_limits(verdict.by, &request);
-        if at < SimTime::NEVER {
-            self.events.push(at, Rank::Complete, Event::RequestEnds { class, run }.pack());
+        if at == SimTime::NEVER {
+            record.doing = Doing::Hanging;
         }
+        self.count_at_limits(verdict.by, &request);
+        at
     }
 
     pub(super) fn count_at_limits(&mut self, by: AnsweredBy, request: &Request) {
@@ -113,6 +147,37 @@ impl<O: Observer> Engine<'_, O> {
 
     /// An answer is back, or the timeout has passed.
     pub(super) fn request_ends(&mut self, class: u16, run: u32) {
+        let answer = self.land(class, run);
+        self.advance(class, run, Input::Answered(answer));
+    }
+
+    /// Nobody wants the request in the run's record any more: the server works for nobody, or stops.
+    pub(super) fn leave(&mut self, class: u16, run: u32) -> Answer {
+        let (now, horizon) = (self.now(), self.scenario.horizon);
+        let state = &mut self.states[class as usize];
+        let record = state.runs.get_mut(run);
+        let served = state.services.of(run);
+        let cell = &mut state.ledger.cells[record.call_cell as usize];
+        if !served.wasted {
+            cell.wasted_server_nanos += served.nanos_from(served.from, horizon);
+        }
+        if self.scenario.provider.abandoned == Abandoned::Cancelled && served.until > now {
+            let spared = served.nanos_from(now, horizon);
+            cell.server_nanos -= spared;
+            cell.wasted_server_nanos -= spared;
+            if served.admitted {
+                self.provider.stops_serving(served.until);
+            }
+            if record.by.unpack() == AnsweredBy::Service {
+                record.marks.spare();
+            }
+        }
+        (record.answer, record.hint) = self.answers.number(&Answer::CANCELLED);
+        self.land(class, run)
+    }
+
+    /// Counts how the request in the run's record ended.
+    pub(super) fn land(&mut self, class: u16, run: u32) -> Answer {
         let now = self.now();
         let state = &mut self.states[class as usize];
         let record = state.runs.get_mut(run);
@@ -123,8 +188,10 @@ impl<O: Observer> Engine<'_, O> {
         state.series.answers[known.kind as usize][record.sent_narrow as usize] += 1;
         let idempotency = self.classes[class as usize].settings.steps[record.step as usize].idempotency;
         let is_effect = take_effect(&mut record.marks, idempotency, &mut state.ledger.cells[record.call_cell as usize]);
-        meet(record, known.kind, self.timeline.wide, &mut state.ledger, &mut state.series);
         let record = *record;
+        let home = if self.classes[class as usize].has_groups { state.groups.home(run) } else { run };
+        let task = &mut state.runs.get_mut(home).task;
+        meet(task, record.call_cell, known.kind, self.timeline.wide, &mut state.ledger, &mut state.series);
 
         let key = record.key.with(u64::from(record.ordinal));
         let fact = now.as_nanos() << 12 | u64::from(answer.status) ^ (answer.outcome as u64) << 10;
@@ -144,19 +211,17 @@ impl<O: Observer> Engine<'_, O> {
             output_tokens: record.output_tokens,
             is_effect,
         });
-        let asker = Asker {
-            class,
-            worker: record.worker,
-            input_tokens: record.input_tokens,
-            output_tokens: record.output_tokens,
-        };
-        for guard in &self.classes[class as usize].fed_by_responses {
-            self.bank.record(*guard, asker, &answer, now);
+        let stack = self.classes[class as usize].stack(record.step);
+        let asker = record.asker(class, stack.shares_with);
+        if answer.outcome != Outcome::Cancelled {
+            for guard in &stack.fed_by_responses {
+                self.bank.record(*guard, asker, &answer, now);
+            }
         }
         if record.worker != NO_WORKER {
             self.worked(class, record.worker, activity);
         }
-        self.advance(class, run, Input::Answered(answer));
+        answer
     }
 }
 
@@ -185,12 +250,18 @@ fn take_effect(marks: &mut Marks, idempotency: Idempotency, counts: &mut Counts)
     is_effect
 }
 
-/// The run's task meets an answer of this kind.
-fn meet(run: &mut Run, kind: AnswerKind, wide: SimDuration, ledger: &mut ClassLedger, series: &mut ClassSeries) {
-    let task = &mut run.task;
+/// The task meets an answer of this kind, in a call that began in this cell.
+fn meet(
+    task: &mut Task,
+    call_cell: u16,
+    kind: AnswerKind,
+    wide: SimDuration,
+    ledger: &mut ClassLedger,
+    series: &mut ClassSeries,
+) {
     match kind {
         AnswerKind::Throttled => {
-            ledger.cells[run.call_cell as usize].requests_with_429 += 1;
+            ledger.cells[call_cell as usize].requests_with_429 += 1;
             if task.met.mark(kind) {
                 ledger.cells[task.cell as usize].tasks_with_429 += 1;
                 series.wide_with_429[(task.arrived.as_nanos() / wide.as_nanos()) as usize] += 1;

@@ -8,15 +8,17 @@ use crate::policy::retry::LayerState;
 use crate::policy::stack::{Input, Next, Place, Requeue, Resume, Waiting};
 use crate::random::stream::mix;
 use crate::random::{Distribution, Stream};
+use crate::sim::bank::Asker;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
+use crate::sim::marks::Marks;
 use crate::sim::observer::{Fact, Fate, Observer};
-use crate::sim::record::{Doing, Marks, NO_TASK, NO_WORKER, Run, Task};
+use crate::sim::record::{Doing, NO_TASK, NO_WORKER, Run, STEP_IS_DONE, Task};
 use crate::sim::workforce::Waiter;
-use crate::sim::world::purpose;
+use crate::sim::world::{Stack, purpose};
 use crate::units::SimTime;
 
-impl<O: Observer> Engine<'_, O> {
+impl<'a, O: Observer> Engine<'a, O> {
     pub(super) fn begin_run(&mut self, class: u16, mut task: Task, slot: u32, worker: u32) {
         let now = self.now();
         let state = &mut self.states[class as usize];
@@ -24,16 +26,21 @@ impl<O: Observer> Engine<'_, O> {
         state.ledger.cells[task.cell as usize].runs += 1;
         let run = state.runs.insert(Run { task, slot, worker, step: task.next_step, ..Run::default() });
         state.first_tokens.forget(run);
-        if let Some(queue) = self.classes[class as usize].client.queue_element() {
+        if self.classes[class as usize].counts_sends && slot == NO_TASK {
+            state.begin_sends(run);
+        }
+        let stack = self.classes[class as usize].stack(task.next_step);
+        if let Some(queue) = stack.client.queue_element() {
             let (saved, layer) = (&mut state.queue_states[slot as usize], &mut state.runs.side_of(run)[queue]);
             if task.runs == 1 {
                 *saved = LayerState::entered(now);
-                state.ledger.layer(task.cell, queue).entered += 1;
+                state.ledger.layer(task.cell, stack.first_row + queue).entered += 1;
             }
             *layer = *saved;
         }
-        self.begin_step(class, run);
-        self.advance(class, run, Input::Begin);
+        if self.begin_stage(class, run) {
+            self.advance(class, run, Input::Begin);
+        }
     }
 
     pub(super) fn begin_step(&mut self, class: u16, run: u32) {
@@ -43,7 +50,7 @@ impl<O: Observer> Engine<'_, O> {
         let step = record.step as usize;
         let settings = &compiled.settings.steps[step];
         record.calls = 0;
-        let known = if record.slot == NO_TASK { 0 } else { state.tasks.side_of(record.slot)[step] };
+        let known = if record.slot == NO_TASK { 0 } else { state.tasks.side_of(record.slot)[step] & !STEP_IS_DONE };
         (record.marks, record.ordinal) = Marks::unpack(known);
         record.key = compiled.step_key(record.task.index, step);
         let mut draws = record.key.with(purpose::TOKENS).stream();
@@ -58,6 +65,18 @@ impl<O: Observer> Engine<'_, O> {
         let record = state.runs.get(run);
         if record.slot != NO_TASK {
             state.tasks.side_of(record.slot)[record.step as usize] = record.marks.pack(record.ordinal);
+        }
+    }
+
+    /// Goes on to this step; where it has another client, the queue's state moves to its place there.
+    pub(super) fn go_to_step(&mut self, class: u16, run: u32, step: u8) {
+        let compiled = &self.classes[class as usize];
+        let (record, layers) = self.states[class as usize].runs.parts(run);
+        let queue_of = |step| compiled.stack(step).client.queue_element();
+        let before = queue_of(record.step);
+        record.step = step;
+        if let (Some(from), Some(to)) = (before, queue_of(record.step)) {
+            layers[to] = layers[from];
         }
     }
 
@@ -98,18 +117,27 @@ impl<O: Observer> Engine<'_, O> {
                 Next::Send => return self.send(class, run),
                 Next::Sleep { until, why, holds_worker } => return self.sleep(class, run, until, why, holds_worker),
                 Next::Park => return self.states[class as usize].runs.get_mut(run).doing = Doing::WaitingLimiter,
+                Next::Line(until) => return self.stand_in_line(class, run, until),
                 Next::Requeue { at, requeue } => return self.requeue(class, run, at, requeue),
-                Next::Done(answer) if answer.is_delivered() => {
-                    let record = self.states[class as usize].runs.get(run);
-                    if record.step as usize + 1 == self.classes[class as usize].settings.steps.len() {
+                Next::Done(answer) => {
+                    if let Some(parent) = self.parent_of(class, run) {
+                        return self.member_ends(class, run, parent, &answer);
+                    }
+                    if !answer.is_delivered() {
+                        return self.end_task(class, run, Fate::Failed);
+                    }
+                    let settings = self.classes[class as usize].settings;
+                    let next = settings.stage_end(self.states[class as usize].runs.get(run).step as usize);
+                    if next == settings.steps.len() {
                         return self.end_task(class, run, Fate::Delivered);
                     }
                     self.leave_step(class, run);
-                    self.states[class as usize].runs.get_mut(run).step += 1;
-                    self.begin_step(class, run);
+                    self.go_to_step(class, run, next as u8);
+                    if !self.begin_stage(class, run) {
+                        return;
+                    }
                     input = Input::Begin;
                 }
-                Next::Done(_) => return self.end_task(class, run, Fate::Failed),
             }
         }
     }
@@ -117,13 +145,24 @@ impl<O: Observer> Engine<'_, O> {
     /// One walk through the client's stack.
     pub(super) fn walk(&mut self, class: u16, run: u32, input: Input) -> Next {
         let now = self.clock.now();
+        let (stack, layers, mut host) = self.surroundings(class, run);
+        let mut cursor = host.run.cursor;
+        let next = stack.client.advance(layers, &mut cursor, input, now, &mut host);
+        host.run.cursor = cursor;
+        next
+    }
+
+    /// The client of the run's step, the states of its elements, and what they need of the world.
+    #[inline]
+    pub(super) fn surroundings(&mut self, class: u16, run: u32) -> (&Stack<'a>, &mut [LayerState], Walker<'_, 'a>) {
         let compiled = &self.classes[class as usize];
         let state = &mut self.states[class as usize];
         let (record, layers) = state.runs.parts(run);
-        let mut cursor = record.cursor;
-        let mut host = Walker {
+        let stack = compiled.stack(record.step);
+        let walker = Walker {
             class,
             compiled,
+            stack,
             run: record,
             slot: run,
             bank: &mut self.bank,
@@ -131,9 +170,7 @@ impl<O: Observer> Engine<'_, O> {
             series: &mut state.series,
             clock: &self.clock,
         };
-        let next = compiled.client.advance(layers, &mut cursor, input, now, &mut host);
-        record.cursor = cursor;
-        next
+        (stack, layers, walker)
     }
 
     pub(super) fn sleep(&mut self, class: u16, run: u32, until: SimTime, why: Waiting, holds_worker: bool) {
@@ -144,10 +181,39 @@ impl<O: Observer> Engine<'_, O> {
             Waiting::Limiter => (Doing::WaitingLimiter, Event::LimiterWaitEnds { class, run }),
         };
         self.events.push(until, Rank::Attempt, event.pack());
-        if !holds_worker {
+        // The other steps of a group go on with the worker.
+        if !holds_worker && !record.cursor.is_part() {
             let worker = std::mem::replace(&mut record.worker, NO_WORKER);
             self.release(class, worker);
         }
+    }
+
+    /// The run waits until a guard calls it up, or until it gives up.
+    pub(super) fn stand_in_line(&mut self, class: u16, run: u32, until: SimTime) {
+        self.states[class as usize].runs.get_mut(run).doing = Doing::WaitingLimiter;
+        if until < SimTime::NEVER {
+            // Behind the releases of its instant: a permit that comes back then is in time.
+            self.events.push(until, Rank::Attempt, Event::LineEnds { class, run }.pack());
+        }
+    }
+
+    /// The run's patience is over, if it stands in line still: it may have been called up, or be another run by now.
+    pub(super) fn line_ends(&mut self, class: u16, run: u32) {
+        let now = self.now();
+        let Some((guard, asker)) = self.guard_before(class, run) else { return };
+        let Some(why) = self.bank.give_up(guard, asker, run, now) else { return };
+        if asker.worker != NO_WORKER {
+            self.worked(class, asker.worker, WorkerActivity::WaitingLimiter);
+        }
+        self.advance(class, run, Input::Refused(why));
+    }
+
+    /// The guard at which the run stands, if it is one, and the run as the guard sees it.
+    pub(super) fn guard_before(&self, class: u16, run: u32) -> Option<(usize, Asker)> {
+        let record = self.states[class as usize].runs.get(run);
+        let stack = self.classes[class as usize].stack(record.step);
+        let guard = stack.client.elements().get(record.cursor.element())?.role.guard()?;
+        Some((guard, record.asker(class, stack.shares_with)))
     }
 
     /// The run failed and the queue wants another one.
@@ -156,11 +222,14 @@ impl<O: Observer> Engine<'_, O> {
         self.leave_step(class, run);
         let state = &mut self.states[class as usize];
         let Run { mut task, slot, worker, step, .. } = *state.runs.get(run);
-        if let Some(queue) = self.classes[class as usize].client.queue_element() {
+        if let Some(queue) = self.classes[class as usize].stack(step).client.queue_element() {
             state.queue_states[slot as usize] = state.runs.side_of(run)[queue];
         }
         task.next_step = match requeue.resume {
-            Resume::Restart => 0,
+            Resume::Restart => {
+                state.tasks.side_of(slot).iter_mut().for_each(|requests| *requests &= !STEP_IS_DONE);
+                0
+            }
             Resume::FailedStep => step,
         };
         *state.tasks.get_mut(slot) = task;
@@ -198,7 +267,7 @@ impl<O: Observer> Engine<'_, O> {
             }
             Fate::Failed => {
                 state.ledger.cells[cell].failed += 1;
-                state.ledger.cells[cell].failed_with_effect += u64::from(marks.has_effect());
+                state.ledger.cells[cell].failed_with_effect += u64::from(marks.has_failed_with_effect());
                 state.series.failures[self.clock.narrow() as usize] += 1;
             }
         }

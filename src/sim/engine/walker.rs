@@ -3,14 +3,14 @@
 use crate::observe::Clock;
 use crate::observe::ledger::ClassLedger;
 use crate::observe::timeline::ClassSeries;
-use crate::policy::answer::Answer;
+use crate::policy::answer::{Answer, Outcome};
 use crate::policy::circuit_breaker::Gate;
 use crate::policy::retry_budget::{Passage, RetryBudget};
 use crate::policy::stack::{Host, Note};
 use crate::random::{Key, Stream};
 use crate::sim::bank::{Asker, Bank};
 use crate::sim::record::Run;
-use crate::sim::world::{Class, purpose};
+use crate::sim::world::{Class, Stack, purpose};
 use crate::units::SimTime;
 
 impl Class<'_> {
@@ -25,6 +25,8 @@ impl Class<'_> {
 pub(super) struct Walker<'w, 'a> {
     pub(super) class: u16,
     pub(super) compiled: &'w Class<'a>,
+    /// The client of its step.
+    pub(super) stack: &'w Stack<'a>,
     pub(super) run: &'w mut Run,
     /// The run's place in its slab.
     pub(super) slot: u32,
@@ -36,12 +38,7 @@ pub(super) struct Walker<'w, 'a> {
 
 impl Walker<'_, '_> {
     fn asker(&self) -> Asker {
-        Asker {
-            class: self.class,
-            worker: self.run.worker,
-            input_tokens: self.run.input_tokens,
-            output_tokens: self.run.output_tokens,
-        }
+        self.run.asker(self.class, self.stack.shares_with)
     }
 }
 
@@ -54,7 +51,7 @@ impl Host for Walker<'_, '_> {
             .key
             .with(u64::from(self.run.task.index))
             .with(purpose::JITTER)
-            .with(self.compiled.element_words[element])
+            .with(self.stack.element_words[element])
             .with(run << 32 | step)
             .with(u64::from(self.run.calls) << 32 | u64::from(attempt))
             .stream()
@@ -62,7 +59,8 @@ impl Host for Walker<'_, '_> {
 
     fn pass(&mut self, guard: usize, now: SimTime) -> Gate {
         let asker = self.asker();
-        let gate = self.bank.pass(guard, asker, now);
+        let patience = self.stack.client.patience().timeouts.pool;
+        let gate = self.bank.pass(guard, asker, self.slot, patience, now);
         if gate == Gate::Park {
             self.bank.park(guard, asker, self.slot, now);
         }
@@ -70,7 +68,7 @@ impl Host for Walker<'_, '_> {
     }
 
     fn passed_back(&mut self, guard: usize, answer: &Answer, now: SimTime) {
-        self.bank.passed_back(guard, self.asker(), answer, now);
+        self.bank.passed_back(guard, self.asker(), self.slot, answer, now);
     }
 
     fn pay(
@@ -82,7 +80,7 @@ impl Host for Walker<'_, '_> {
         now: SimTime,
     ) -> Option<u32> {
         let asker = self.asker();
-        let state = self.bank.budget(self.compiled.budgets[element]?, asker);
+        let state = self.bank.budget(self.stack.budgets[element]?, asker);
         let paid = budget.failed(state, answer, wanted, now);
         if wanted && paid.is_none() {
             self.ledger.cells[self.clock.cell() as usize].suppressed += 1;
@@ -92,20 +90,21 @@ impl Host for Walker<'_, '_> {
 
     fn repay(&mut self, element: usize, budget: &RetryBudget, last_cost: Option<u32>) {
         let asker = self.asker();
-        if let Some(index) = self.compiled.budgets[element] {
+        if let Some(index) = self.stack.budgets[element] {
             budget.succeeded(self.bank.budget(index, asker), last_cost);
         }
     }
 
     fn call_passes(&mut self, element: usize, budget: &RetryBudget, passage: Passage, now: SimTime) {
         let asker = self.asker();
-        if let Some(index) = self.compiled.budgets[element] {
+        if let Some(index) = self.stack.budgets[element] {
             budget.passes(self.bank.budget(index, asker), passage, now);
         }
     }
 
     fn note(&mut self, note: Note) {
         let cell = self.run.task.cell;
+        let row = |element| self.stack.first_row + element;
         match note {
             Note::CallBegan => {
                 self.run.calls += 1;
@@ -116,16 +115,23 @@ impl Host for Walker<'_, '_> {
                 self.series.wide_calls[self.clock.wide() as usize] += 1;
             }
             Note::CallEnded(_) => {}
-            Note::Entered(element) => self.ledger.layer(cell, element).entered += 1,
+            Note::RequestBegan => {
+                self.run.task.requests += 1;
+                self.ledger.cells[self.run.call_cell as usize].requests += 1;
+                self.series.wide_requests[self.run.call_wide as usize] += 1;
+            }
+            Note::Entered(element) => self.ledger.layer(cell, row(element)).entered += 1,
             Note::Retried(element, wait) => {
-                let counts = self.ledger.layer(cell, element);
+                let counts = self.ledger.layer(cell, row(element));
                 counts.retries += 1;
                 counts.waited_nanos += wait.as_nanos();
             }
-            Note::GaveUp(element, why) => self.ledger.gave_up(cell, element, why),
-            Note::Refused(element) => {
-                self.ledger.layer(cell, element).refused += 1;
-                self.ledger.cells[self.clock.cell() as usize].short_circuited += 1;
+            Note::GaveUp(element, why) => self.ledger.gave_up(cell, row(element), why),
+            Note::Refused(element, why) => {
+                self.ledger.layer(cell, row(element)).refused += 1;
+                if why == Outcome::ShortCircuited {
+                    self.ledger.cells[self.clock.cell() as usize].short_circuited += 1;
+                }
             }
         }
     }

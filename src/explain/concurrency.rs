@@ -1,0 +1,181 @@
+//! What semaphores and connection pools do to those who share them: how many of a class are under way at once, and
+//! whether its workers stand in line.
+
+use super::ladder::attempts_bound;
+use super::remedy::Remedy;
+use super::warning::{Code, Warning};
+use super::words;
+use crate::policy::{Client, Element, Guard, Mechanism, Role, Scope, Semaphore, WhenFull};
+use crate::scenario::Scenario;
+use crate::traffic::{TaskKind, TrafficClass};
+
+/// The most of a class's runs that can be past its semaphores at once; `None` where there is no bound beside its
+/// workers.
+pub fn at_once(scenario: &Scenario, class: &TrafficClass) -> Option<u64> {
+    semaphores(scenario, scenario.client_of(class))
+        .filter_map(|(_, guard, semaphore)| {
+            let permits = u64::from(semaphore.permits);
+            match guard.scope {
+                // A worker has one run at a time anyway.
+                Scope::Worker => None,
+                Scope::Process => Some(permits * processes(class)),
+                Scope::Class | Scope::Client | Scope::Global => Some(permits),
+            }
+        })
+        .min()
+}
+
+/// Workers of a class that can be in requests at the same time.
+pub fn busy_workers(scenario: &Scenario, class: &TrafficClass) -> u64 {
+    u64::from(class.workers()).min(at_once(scenario, class).unwrap_or(u64::MAX))
+}
+
+/// The semaphores of a client with their places.
+fn semaphores<'a>(
+    scenario: &'a Scenario,
+    client: &'a Client,
+) -> impl Iterator<Item = (usize, &'a Guard, &'a Semaphore)> {
+    client.elements().iter().enumerate().filter_map(|(at, element)| {
+        let Role::Guard(index) = element.role else { return None };
+        let guard = &scenario.guards[index];
+        match &guard.mechanism {
+            Mechanism::Semaphore(semaphore) => Some((at, guard, semaphore)),
+            Mechanism::Breaker(_) | Mechanism::Pacer(_) | Mechanism::Size(_) => None,
+        }
+    })
+}
+
+const fn processes(class: &TrafficClass) -> u64 {
+    match class.kind {
+        TaskKind::Jobs { processes, .. } => processes as u64,
+        TaskKind::Turns => 1,
+    }
+}
+
+/// All warnings about semaphores and pools.
+pub fn warnings(scenario: &Scenario) -> Vec<Warning> {
+    let guards = scenario.guards.iter().filter_map(|guard| too_few_permits(scenario, guard));
+    let used = |index: usize| scenario.traffic.iter().any(|class| class.client == index);
+    let clients = scenario.clients.iter().enumerate().filter(|(index, _)| used(*index));
+    guards.chain(clients.filter_map(|(_, client)| pool_outside(scenario, client))).collect()
+}
+
+/// Fewer permits than workers: the others stand in line, and take no other job meanwhile.
+fn too_few_permits(scenario: &Scenario, guard: &Guard) -> Option<Warning> {
+    let Mechanism::Semaphore(semaphore) = &guard.mechanism else { return None };
+    let uses = |class: &&TrafficClass| {
+        !class.is_live() && semaphores(scenario, scenario.client_of(class)).any(|(_, used, _)| used.name == guard.name)
+    };
+    let classes: Vec<&TrafficClass> = scenario.traffic.iter().filter(uses).collect();
+    // Those who share one instance, where it is shared by most.
+    let alone = || classes.iter().max_by_key(|class| workers(class, guard.scope)).map(|class| vec![*class]);
+    let contenders = match guard.scope {
+        Scope::Worker => None,
+        Scope::Process | Scope::Class => alone(),
+        Scope::Client => {
+            let of_one = |class: &&TrafficClass| classes.iter().copied().filter(|c| c.client == class.client).collect();
+            classes.iter().map(of_one).max_by_key(|group: &Vec<&TrafficClass>| all_workers(group, guard.scope))
+        }
+        Scope::Global => Some(classes.clone()),
+    }?;
+    let (permits, there) = (u64::from(semaphore.permits), all_workers(&contenders, guard.scope));
+    if there <= permits {
+        return None;
+    }
+    let names: Vec<String> = contenders.iter().map(|class| class.name.clone()).collect();
+    let (code, what) = if semaphore.is_pool {
+        (Code::PoolBelowWorkers, "connection")
+    } else {
+        (Code::SemaphoreBelowWorkers, "permit")
+    };
+    let of_process = if guard.scope == Scope::Process { " of a process" } else { "" };
+    let rest = match semaphore.when_full {
+        WhenFull::Reject => "the others are refused at once".to_owned(),
+        WhenFull::Wait(None) => "the others stand in line, and take no other job meanwhile".to_owned(),
+        WhenFull::Wait(Some(longest)) => {
+            format!("the others stand in line, and fail after {}", words::duration(longest))
+        }
+    };
+    let message = format!(
+        "`{}` has {} for {there} {} workers{of_process}: when all are busy, {rest}",
+        guard.name,
+        words::counted(permits, what),
+        words::list(&names),
+    );
+    let remedy = match (&contenders[..], semaphore.is_pool) {
+        ([class], false) => Remedy { path: format!("traffic.{}.workers", class.name), value: permits.to_string() },
+        (_, false) => Remedy { path: format!("guards.{}.semaphore.permits", guard.name), value: there.to_string() },
+        (_, true) => Remedy { path: format!("guards.{}.pool.connections", guard.name), value: there.to_string() },
+    };
+    Some(Warning::set(code, message, remedy))
+}
+
+/// The workers of a class that share an instance.
+fn workers(class: &TrafficClass, scope: Scope) -> u64 {
+    let all = u64::from(class.workers());
+    if scope == Scope::Process { all.div_ceil(processes(class)) } else { all }
+}
+
+fn all_workers(classes: &[&TrafficClass], scope: Scope) -> u64 {
+    classes.iter().map(|class| workers(class, scope)).sum()
+}
+
+/// A pool around something that repeats: a connection is held while nothing is sent.
+fn pool_outside(scenario: &Scenario, client: &Client) -> Option<Warning> {
+    let (at, guard, _) = semaphores(scenario, client).find(|(_, _, semaphore)| semaphore.is_pool)?;
+    let repeats = |element: &&Element| element.role.policy().is_some_and(|policy| attempts_bound(policy) != Some(1));
+    let inside = client.elements()[..at].iter().find(repeats)?;
+    let message = format!(
+        "the pool `{}` stands outside of `{}`: a connection is held while that waits to try again, which no HTTP client does",
+        guard.name, inside.name
+    );
+    let path = format!("clients.{}.layers", client.name);
+    let hint = format!("put `{}` first in `{path}`", client.elements()[at].name);
+    Some(Warning { code: Code::PoolOutsideRetries, message, hint, path })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::fixture::{client, element, inner, one_job, sdk};
+    use crate::policy::Kind;
+    use crate::units::SimDuration;
+
+    /// One jobs class with so many workers in two processes, a semaphore around its SDK and a pool inside or outside.
+    fn scenario(workers: u32, permits: u32, scope: Scope, is_pool: bool) -> Scenario {
+        let guard = element("slots", Kind::Client, Role::Guard(0));
+        let mut scenario = one_job(client("c", vec![inner("sdk", sdk(3)), guard]), &["a"]);
+        scenario.traffic[0].kind = TaskKind::Jobs { workers, processes: 2 };
+        let when_full = WhenFull::Wait(is_pool.then_some(SimDuration::from_secs(5)));
+        let semaphore = Semaphore { permits, when_full, is_pool };
+        scenario.guards = vec![Guard { name: "slots".into(), mechanism: Mechanism::Semaphore(semaphore), scope }];
+        scenario
+    }
+
+    #[test]
+    fn a_semaphore_bounds_how_many_are_under_way() {
+        let bound = |scope| at_once(&scenario(50, 10, scope, false), &scenario(50, 10, scope, false).traffic[0]);
+        assert_eq!([Scope::Worker, Scope::Process, Scope::Class, Scope::Global].map(bound), {
+            [None, Some(20), Some(10), Some(10)]
+        });
+    }
+
+    #[test]
+    fn workers_who_stand_in_line_are_counted() {
+        let said = warnings(&scenario(50, 10, Scope::Client, false));
+        assert_eq!(said.len(), 1);
+        assert_eq!(
+            said[0].message,
+            "`slots` has 10 permits for 50 job workers: when all are busy, the others stand in line, and take no other \
+             job meanwhile"
+        );
+        assert_eq!(said[0].hint, "set `traffic.job.workers = 10`");
+        // By hand: 25 workers of each process share a pool of 24.
+        let pool = warnings(&scenario(50, 24, Scope::Process, true));
+        assert_eq!(pool.iter().map(|w| w.code).collect::<Vec<_>>(), [Code::PoolBelowWorkers, Code::PoolOutsideRetries]);
+        assert!(pool[0].message.starts_with("`slots` has 24 connections for 25 job workers of a process"), "{pool:?}");
+        assert_eq!(pool[0].hint, "set `guards.slots.pool.connections = 25`");
+        assert_eq!(warnings(&scenario(50, 25, Scope::Process, false)), []);
+        assert_eq!(warnings(&scenario(50, 1, Scope::Worker, false)), []);
+    }
+}

@@ -1,0 +1,113 @@
+//! The waits of a class's layers against the windows and limits that they meet: do they reach past them?
+
+use super::answers::{of_fault, word};
+use super::course::of_answer;
+use super::ladder::{Ladder, Span, attempts_bound};
+use crate::policy::{Answer, Client, Hint, HintRule, RetryPolicy};
+use crate::scenario::Scenario;
+use crate::units::SimDuration;
+
+/// Whether waits outlast a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Even the longest waits end inside it.
+    Never,
+    /// It depends on the jitter.
+    Sometimes,
+    /// Even the shortest waits reach past it.
+    Always,
+    /// The waits follow the server's hint, which says when it is over.
+    ByHint,
+    /// The answer is not repeated at all.
+    NotRepeated,
+}
+
+impl Verdict {
+    /// The word for it in JSON.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Verdict::Never => "never",
+            Verdict::Sometimes => "sometimes",
+            Verdict::Always => "always",
+            Verdict::ByHint => "by_hint",
+            Verdict::NotRepeated => "not_repeated",
+        }
+    }
+
+    fn of(waits: Span, length: SimDuration) -> Verdict {
+        if waits.from >= length {
+            Verdict::Always
+        } else if waits.to >= length {
+            Verdict::Sometimes
+        } else {
+            Verdict::Never
+        }
+    }
+}
+
+/// The waits of a class against one window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outlasting {
+    /// The name of the fault or the limit.
+    pub name: String,
+    /// Whether it is a rate limit: its length is the time from empty to full.
+    pub is_limit: bool,
+    /// How long it lasts.
+    pub length: SimDuration,
+    /// The word of the answer it gives.
+    pub answer: String,
+    /// Each layer that repeats the answer, innermost first, with its own ladder.
+    pub layers: Vec<(String, Span, Verdict)>,
+    /// All waits of a step, over all runs.
+    pub stack: Span,
+    /// Whether these outlast it.
+    pub verdict: Verdict,
+}
+
+/// The waits of a client against all windows and limits that the class can meet.
+pub fn outlasts(scenario: &Scenario, class: usize, client: &Client) -> Vec<Outlasting> {
+    let faults = scenario.provider.faults.iter().filter_map(|fault| {
+        let strikes = fault.probability.get(class).is_none_or(|probability| probability.peak() > 0.0);
+        let window = fault.window.filter(|_| strikes)?;
+        let answers = of_fault(&fault.respond, client.grammar()).into_iter();
+        Some(answers.map(move |answer| outlasting(client, &fault.name, window.length(), answer, false)))
+    });
+    let faults = faults.flatten();
+    let limits = scenario.provider.limits.iter().map(|limit| {
+        let least = limit.hint.map(|form| form.hint(SimDuration::from_nanos(1)));
+        let answer = Answer::refused(limit.status).with_hint(least);
+        outlasting(client, &limit.name, limit.bucket.capacity(), answer, true)
+    });
+    faults.chain(limits).collect()
+}
+
+/// `answer` carries its hint; a rate limit's hint is the least that it sends.
+fn outlasting(client: &Client, name: &str, length: SimDuration, answer: Answer, is_limit: bool) -> Outlasting {
+    let repeating: Vec<(&str, &RetryPolicy)> = client
+        .elements()
+        .iter()
+        .filter_map(|element| Some((element.name.as_str(), element.role.policy()?)))
+        .filter(|(_, policy)| policy.retry_on.repeats(&answer) && attempts_bound(policy) != Some(1))
+        .collect();
+    // The hint of a rate limit says when the request fits: a layer that obeys it needs no long ladder of its own.
+    let follows =
+        |policy: &RetryPolicy| is_limit && policy.hint_in(&answer) != Hint::None && policy.hint != HintRule::Ignore;
+    let layers: Vec<(String, Span, Verdict)> = repeating
+        .iter()
+        .map(|(name, policy)| {
+            let total = Ladder::with_hint(policy, policy.hint_in(&answer).wait()).total;
+            let verdict = if follows(policy) { Verdict::ByHint } else { Verdict::of(total, length) };
+            ((*name).to_owned(), total, verdict)
+        })
+        .collect();
+    let stack = of_answer(client, &answer).waits();
+    let verdict = if layers.is_empty() {
+        Verdict::NotRepeated
+    } else if repeating.iter().any(|(_, policy)| follows(policy)) {
+        Verdict::ByHint
+    } else {
+        Verdict::of(stack, length)
+    };
+    let word = word(&answer);
+    Outlasting { name: name.to_owned(), is_limit, length, answer: word, layers, stack, verdict }
+}

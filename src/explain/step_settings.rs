@@ -1,0 +1,48 @@
+//! Where the settings of a step's client are written. A layer that a step changes is set in the step, and the queue
+//! around another client in the class's own.
+
+use super::warning::Warning;
+use crate::scenario::Scenario;
+use crate::traffic::TrafficClass;
+
+/// The places of the settings of one step's client.
+pub(super) struct StepSettings {
+    /// Beginnings of paths, each with what stands there instead; the first that fits is taken.
+    moved: Vec<(String, String)>,
+}
+
+impl StepSettings {
+    /// The places for a step of a class.
+    pub(super) fn of(scenario: &Scenario, class: &TrafficClass, step: usize) -> StepSettings {
+        let (own, step) = (scenario.client_of(class), &class.steps[step]);
+        let Some(other) = step.other.map(|other| &class.others[other]) else {
+            return StepSettings { moved: Vec::new() };
+        };
+        let layers = |name: &str| format!("clients.{name}.layers.");
+        let mut moved = Vec::new();
+        if let Some(queue) = own.queue_element().map(|at| &own.elements()[at].name) {
+            let of = |name| format!("{}{queue}.", layers(name));
+            moved.push((of(&other.client.name), of(&own.name)));
+        }
+        let base = &scenario.clients[other.shares_with];
+        let inside = other.client.queue_element().unwrap_or(other.client.elements().len());
+        let from = base.queue_element().unwrap_or(base.elements().len());
+        if other.client.elements()[..inside] != base.elements()[..from] {
+            let there = format!("traffic.{}.steps.{}.with.", class.name, step.name);
+            moved.push((layers(&other.client.name), there));
+        }
+        StepSettings { moved }
+    }
+
+    /// The warning with its settings where the step has them.
+    pub(super) fn place(&self, mut warning: Warning) -> Warning {
+        for (from, to) in &self.moved {
+            let said = format!("`{from}");
+            if warning.path.starts_with(from.as_str()) || warning.hint.contains(&said) {
+                warning.path = warning.path.replacen(from.as_str(), to, 1);
+                warning.hint = warning.hint.replace(&said, &format!("`{to}"));
+            }
+        }
+        warning
+    }
+}

@@ -1,0 +1,87 @@
+//! Hops stand between the client and the provider and retry by themselves. The client waits for the hop as a whole: when
+//! its timeout passes, it sees a timeout, whatever the hop is doing, and the hop drops what it has under way.
+
+use super::answer::Answer;
+use super::element::Role;
+use super::retry::LayerState;
+use super::retry_budget::Passage;
+use super::stack::{Client, Cursor, Host};
+use crate::units::{SimDuration, SimTime};
+
+/// What an execution is doing that has begun a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Its request is out.
+    InFlight,
+    /// It stands in line at a guard, which it has not passed.
+    InLine,
+    /// It sleeps where its cursor stands.
+    Asleep,
+}
+
+impl Client {
+    /// How much longer the client waits for the hop.
+    pub(super) fn left_for_hops(&self, states: &[LayerState], now: SimTime) -> Option<SimDuration> {
+        self.patience_with_hops(states).map(|until| until.since(now))
+    }
+
+    /// Until when the client waits for what it has sent to a hop.
+    fn patience_with_hops(&self, states: &[LayerState]) -> Option<SimTime> {
+        // The outermost hop was entered when the request left the client.
+        let entered = states[self.hop_edge.checked_sub(1)?].since;
+        Some(entered + self.client_timeout_at(states, entered)?)
+    }
+
+    /// Whether the client has given up on the hop by now: it then sees a timeout, and the hop no longer matters.
+    pub(super) fn has_left_hops(&self, states: &[LayerState], now: SimTime) -> bool {
+        self.hop_edge > 0 && self.patience_with_hops(states).is_some_and(|until| until <= now)
+    }
+
+    /// Whether the walk stands at a hop.
+    pub(super) const fn is_in_hops(&self, cursor: Cursor) -> bool {
+        (cursor.at as usize) < self.hop_edge
+    }
+
+    /// Gives back what the elements from `from` to `to` hold for somebody who no longer wants an answer.
+    pub(super) fn drop_parts(&self, from: usize, to: usize, states: &[LayerState], now: SimTime, host: &mut impl Host) {
+        for (at, state) in states.iter().enumerate().take(to).skip(from) {
+            match &self.elements[at].role {
+                Role::Guard(guard) => host.passed_back(*guard, &Answer::SHORT_CIRCUITED, now),
+                Role::Retry(policy) | Role::Queue(policy, _) => {
+                    if let Some(budget) = &policy.budget {
+                        if state.paid > 0 {
+                            host.call_passes(at, budget, Passage::RetryEnds, now);
+                        }
+                        host.call_passes(at, budget, Passage::Leaves, now);
+                    }
+                }
+                Role::Hedge(_) => {}
+            }
+        }
+    }
+
+    /// Drops an execution that has begun a step and not ended it: what its elements hold is given back.
+    pub fn cancel(
+        &self,
+        states: &[LayerState],
+        cursor: Cursor,
+        standing: Standing,
+        now: SimTime,
+        host: &mut impl Host,
+    ) {
+        let from = match standing {
+            Standing::InFlight => 0,
+            Standing::InLine => cursor.at as usize + 1,
+            Standing::Asleep => cursor.inside(),
+        };
+        self.drop_parts(from, self.queue_edge, states, now, host);
+    }
+
+    /// A hop's wait ends where the client gives up on the hop.
+    pub(super) fn no_longer_than_the_client_waits(&self, until: SimTime, at: usize, states: &[LayerState]) -> SimTime {
+        if at >= self.hop_edge {
+            return until;
+        }
+        self.patience_with_hops(states).map_or(until, |patience| until.min(patience))
+    }
+}

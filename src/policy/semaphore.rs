@@ -1,0 +1,102 @@
+//! A semaphore bounds how many are past a place at once: a permit is taken on the way in and given back when the result
+//! passes outward, so that around a retry layer it is held through the waits between attempts. A connection pool is the
+//! same thing next to the wire, with an error of its own. Whoever finds no permit stands in line; a permit that comes
+//! back goes to the first in line, so that nobody who comes at that instant overtakes.
+
+use super::answer::Outcome;
+use super::circuit_breaker::Gate;
+use crate::units::{SimDuration, SimTime};
+
+/// The settings of a semaphore or of a connection pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Semaphore {
+    /// How many may be past its place at once; at least 1.
+    pub permits: u32,
+    /// What it does to someone who finds no permit.
+    pub when_full: WhenFull,
+    /// Whether the permits are connections: running out of them is an error of its own.
+    pub is_pool: bool,
+}
+
+/// What a semaphore without a free permit does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenFull {
+    /// Refuse at once.
+    Reject,
+    /// Let stand in line, for this long at most; `None` is as long as it takes.
+    Wait(Option<SimDuration>),
+}
+
+/// The state of one semaphore. Its line is kept by whoever knows who stands there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SemaphoreState {
+    /// Permits that are out.
+    pub in_use: u32,
+    /// The most permits that were out at once.
+    pub most_in_use: u32,
+}
+
+impl Semaphore {
+    /// What a refusal is for the layers outside.
+    pub const fn refusal(&self) -> Outcome {
+        if self.is_pool { Outcome::PoolTimedOut } else { Outcome::LimiterFull }
+    }
+
+    /// Whether it can refuse at all.
+    pub const fn can_refuse(&self) -> bool {
+        !matches!(self.when_full, WhenFull::Wait(None))
+    }
+
+    /// What it says to someone who wants to pass; a permit is taken where one is free.
+    pub fn enter(&self, state: &mut SemaphoreState, now: SimTime) -> Gate {
+        if state.in_use < self.permits {
+            state.in_use += 1;
+            state.most_in_use = state.most_in_use.max(state.in_use);
+            return Gate::Pass;
+        }
+        match self.when_full {
+            WhenFull::Reject => Gate::Refuse(self.refusal()),
+            WhenFull::Wait(None) => Gate::Line(SimTime::NEVER),
+            WhenFull::Wait(Some(longest)) => Gate::Line(now + longest),
+        }
+    }
+
+    /// A permit comes back. Where someone stands in line, it is theirs and stays out.
+    pub const fn leave(&self, state: &mut SemaphoreState, goes_to_the_next: bool) {
+        if !goes_to_the_next {
+            state.in_use -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: Semaphore = Semaphore { permits: 2, when_full: WhenFull::Reject, is_pool: false };
+
+    #[test]
+    fn so_many_pass_and_the_next_one_waits_or_is_refused() {
+        let mut state = SemaphoreState::default();
+        let now = SimTime::ZERO;
+        assert_eq!([0; 3].map(|_| TWO.enter(&mut state, now)), {
+            [Gate::Pass, Gate::Pass, Gate::Refuse(Outcome::LimiterFull)]
+        });
+        let patient = Semaphore { when_full: WhenFull::Wait(Some(SimDuration::from_secs(5))), ..TWO };
+        assert_eq!(patient.enter(&mut state, now), Gate::Line(now + SimDuration::from_secs(5)));
+        let endless = Semaphore { when_full: WhenFull::Wait(None), ..TWO };
+        assert_eq!(endless.enter(&mut state, now), Gate::Line(SimTime::NEVER));
+        let pool = Semaphore { is_pool: true, ..TWO };
+        assert_eq!(pool.enter(&mut state, now), Gate::Refuse(Outcome::PoolTimedOut));
+        assert_eq!(state, SemaphoreState { in_use: 2, most_in_use: 2 });
+    }
+
+    #[test]
+    fn a_permit_that_is_handed_over_is_never_free_in_between() {
+        let mut state = SemaphoreState { in_use: 2, most_in_use: 2 };
+        TWO.leave(&mut state, true);
+        assert_eq!(TWO.enter(&mut state, SimTime::ZERO), Gate::Refuse(Outcome::LimiterFull));
+        TWO.leave(&mut state, false);
+        assert_eq!(TWO.enter(&mut state, SimTime::ZERO), Gate::Pass);
+    }
+}

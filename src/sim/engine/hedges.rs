@@ -1,0 +1,87 @@
+//! Hedged requests: several are out for one, the first to succeed wins, and the others are dropped.
+
+use super::Engine;
+use crate::policy::Hedge;
+use crate::policy::stack::Input;
+use crate::sim::event::Event;
+use crate::sim::event_queue::Rank;
+use crate::sim::observer::Observer;
+use crate::units::SimTime;
+
+impl<'a, O: Observer> Engine<'a, O> {
+    pub(super) fn send_hedged(&mut self, class: u16, run: u32) {
+        self.states[class as usize].hedging.begin(run);
+        self.send_one_more(class, run);
+    }
+
+    /// The hedge of the run's client, if it has one.
+    #[inline]
+    pub(super) fn hedge_of(&self, class: u16, run: u32) -> Option<&'a Hedge> {
+        let compiled = &self.classes[class as usize];
+        if compiled.hedges { compiled.stack(self.states[class as usize].runs.get(run).step).hedge } else { None }
+    }
+
+    /// One more request of the run takes off.
+    fn send_one_more(&mut self, class: u16, run: u32) {
+        let ends = self.transmit(class, run);
+        let now = self.now();
+        let Some(hedge) = self.hedge_of(class, run) else { return };
+        let state = &mut self.states[class as usize];
+        let more = state.hedging.sent(run) + 1 < hedge.max;
+        let next = more.then(|| now + hedge.delay);
+        let flight =
+            state.hedging.take_off(run, state.runs.get(run), state.services.of(run), ends < SimTime::NEVER, next);
+        if ends < SimTime::NEVER {
+            self.events.push(ends, Rank::Complete, Event::FlightEnds { class, flight }.pack());
+        }
+        if let Some(next) = next {
+            self.events.push(next, Rank::Attempt, Event::HedgeDue { class, run }.pack());
+        }
+    }
+
+    /// The delay is over; the event means nothing where an answer has come since.
+    pub(super) fn hedge_due(&mut self, class: u16, run: u32) {
+        let now = self.now();
+        if self.states[class as usize].hedging.is_due(run, now) {
+            self.send_one_more(class, run);
+        }
+    }
+
+    pub(super) fn flight_ends(&mut self, class: u16, flight: u32) {
+        let state = &mut self.states[class as usize];
+        let hedging = &mut state.hedging;
+        let known = hedging.flight(flight);
+        let Some(run) = hedging.end(flight) else { return };
+        known.enter(state.runs.get_mut(run));
+        let answer = self.land(class, run);
+        let Some(hedge) = self.hedge_of(class, run) else { return };
+        let state = &mut self.states[class as usize];
+        state.hedging.leave(run, state.runs.get_mut(run));
+        if answer.is_delivered() {
+            state.first_tokens.correct(run, known.first());
+        }
+        let may_send = state.hedging.sent(run) < hedge.max;
+        if hedge.ends_with(&answer) {
+            self.drop_flights(class, run);
+        } else if may_send && hedge.next_after_failure {
+            return self.send_one_more(class, run);
+        } else if may_send || state.hedging.count(run) > 0 {
+            return;
+        }
+        self.advance(class, run, Input::Answered(answer));
+    }
+
+    /// Nobody wants what is still out for the run.
+    pub(super) fn drop_flights(&mut self, class: u16, run: u32) {
+        loop {
+            let state = &mut self.states[class as usize];
+            let record = state.runs.get_mut(run);
+            let Some(served) = state.hedging.lose(run, record) else {
+                state.hedging.leave(run, record);
+                return;
+            };
+            state.services.keep(run, served);
+            self.leave(class, run);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The exact words with which guards are refused, as in `scenario_errors`.
+
+#![allow(clippy::needless_raw_string_hashes, reason = "snapshots are written by a tool")]
+
+use snapbox::{assert_data_eq, file, str};
+
+use super::scenario_errors::{SOUND, said, table};
+
+#[test]
+fn guards_that_say_nothing_or_two_things_are_refused() {
+    let pacer = "pacer = { counts = \"requests\", amount = 10, per = \"1s\" }";
+    let guard = |settings: &str| (pacer, settings.to_owned());
+    let changes = [
+        guard("semaphore = {}"),
+        guard("semaphore = { permits = 0 }"),
+        guard("semaphore = { permits = 10.5 }"),
+        guard("semaphore = { permits = 2_000_000 }"),
+        guard("semaphore = { permits = 10, when_full = \"hold\" }"),
+        guard("semaphore = { permits = 10, when_full = \"reject\", wait_at_most = \"5s\" }"),
+        guard("semaphore = { permits = 10, wait_at_most = \"0s\" }"),
+        guard("semaphore = { permits = 10, timeout = \"5s\" }"),
+        guard("semaphore = 10"),
+        guard("semaphor = { permits = 10 }"),
+        guard("pool = {}"),
+        guard("pool = { connections = 0 }"),
+        guard("pool = { connections = 50, timeout = \"0s\" }"),
+        guard("pool = { connections = 50, permits = 50 }"),
+        guard("size = {}"),
+        guard("size = { at_most = 0 }"),
+        guard("size = { at_most = \"200K\" }"),
+        guard("size = { at_most = \"200k\" }\npool = { connections = 50 }"),
+        guard("pacer = { counts = \"requests\", amount = 10, per = \"1s\", slept = \"thrice\" }"),
+        ("of = [529]", "of = [529, \"too_large\"]".to_owned()),
+        ("of = [529]", "of = [529, \"pool_timeout\"]".to_owned()),
+        ("of = [529]", "of = [529, \"timeout\"]".to_owned()),
+        ("status = 529, ", "status = 529, code = \"permanent\", ".to_owned()),
+    ];
+    let changes: Vec<(&str, &str)> = changes.iter().map(|(old, new)| (*old, new.as_str())).collect();
+    assert_data_eq!(table(&changes), file!["refusals/guards.txt"]);
+    // A layer that has no wait needs a refusal that takes time.
+    let again = "max_attempts = 4, retry_on = \"any\", backoff = { fixed = \"2s\" }";
+    let spinning = "max_attempts = \"unlimited\", retry_on = [\"limiter_full\"], total_budget = \"10s\"";
+    let full = |semaphore: &str| said(&SOUND.replacen(pacer, semaphore, 1).replacen(again, spinning, 1), None, &[]);
+    assert_eq!(full("semaphore = { permits = 10, wait_at_most = \"1s\" }"), "accepted\n");
+    assert_data_eq!(
+        full("semaphore = { permits = 10, when_full = \"reject\" }"),
+        str![[r#"
+27:36 retries without end and without wait, and some refusals take no time
+  limit the attempts, or give it a wait
+
+"#]]
+    );
+    // A job would wait for the permit that it holds; the same pacer twice is only slow.
+    let twice =
+        SOUND.replacen("{ guard = \"share\" }", "{ guard = \"share\" }, { name = \"more\", guard = \"share\" }", 1);
+    assert_eq!(said(&twice, None, &[]), "accepted\n");
+    assert_data_eq!(
+        said(&twice.replacen(pacer, "semaphore = { permits = 10 }", 1), None, &[]),
+        str![[r#"
+17:9 `batch` passes `share` twice, and would wait for a permit that it holds itself
+  keep one of its elements
+
+"#]]
+    );
+}
