@@ -4,6 +4,7 @@
 
 pub mod counting;
 pub mod csv;
+pub mod effects;
 pub mod explain;
 pub mod explain_json;
 mod explain_page;
