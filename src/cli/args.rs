@@ -134,9 +134,9 @@ pub(super) struct ExplainArgs {
 /// Says what one client does when the server answers like this
 ///
 /// The client is a preset, such as anthropic-python-1.13, or a client of a scenario FILE. The answers are a comma list
-/// of a STATUS, drop, unreachable, cut, hang, silence, `stream_failed` or `stream_broken`, each with key=value headers
-/// behind it (retry-after, retry-after-ms, x-should-retry, `error_code`, …) and perhaps slow=DURATION before it. The last
-/// answer repeats.
+/// of a STATUS, drop, unreachable, cut, hang, `connect_hang`, silence, `stream_failed` or `stream_broken`, each with
+/// key=value headers behind it (retry-after, retry-after-ms, x-should-retry, `error_code`, …) and perhaps slow=DURATION
+/// before it; connect=, write=, `first_token=`, at= and for= time the phases of its request. The last answer repeats.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  \
     retrycast probe --client anthropic-python-1.13 --answers '429 retry-after=120, 200'\n  \

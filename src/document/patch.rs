@@ -9,7 +9,7 @@ use super::near;
 use super::tree::{Entry, Node, Place, Table, Value};
 
 /// Keys whose tables are one of several forms and are replaced whole.
-const WHOLE: [&str; 21] = [
+const WHOLE: [&str; 24] = [
     "arrivals",
     "backoff",
     "jitter",
@@ -19,6 +19,9 @@ const WHOLE: [&str; 21] = [
     "input_tokens",
     "output_tokens",
     "latency",
+    "first_token",
+    "connect",
+    "write",
     "after",
     "window",
     "wait",

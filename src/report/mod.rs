@@ -6,6 +6,7 @@ pub mod ablation;
 pub mod comparison;
 pub mod counting;
 pub mod csv;
+pub mod effects;
 pub mod explain;
 pub mod explain_json;
 mod explain_page;

@@ -6,7 +6,7 @@ use super::models::{self, Asked};
 use super::refusal::Refusal;
 use super::step_clients::Known;
 use super::variants::{self, Variants};
-use super::{Scenario, check, clients, fixes, guards, phases, provider, traffic};
+use super::{Scenario, check, clients, fixes, guards, phases, provider, requests, traffic};
 use crate::document::{Faults, Field, Node, Place, Reader, Table, Value, leaves, parse, set};
 use crate::policy::Client;
 use crate::preset::Preset;
@@ -224,6 +224,15 @@ fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scena
     let all_asked = clients.iter().all(Option::is_some) && classes.iter().all(Option::is_some);
     let models = models::settle(&mut read_provider, all_asked, &context);
     let (origin, origin_name) = origin?;
+    let provider = read_provider.settled(models?);
+    let traffic = classes.into_iter().map(|read| Some(read?.class)).collect::<Option<Vec<_>>>();
+    let (provider, mut traffic) = (provider?, traffic?);
+    let takes_time = requests::phases(&provider, &traffic);
+    let clients = clients.into_iter().map(|read| Some(read?.client.in_world(takes_time)));
+    let clients = clients.collect::<Option<_>>()?;
+    for other in traffic.iter_mut().flat_map(|class| &mut class.others) {
+        other.client = other.client.clone().in_world(takes_time);
+    }
     Some(Scenario {
         name: source.stem().to_owned(),
         title: title?,
@@ -233,10 +242,10 @@ fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scena
         horizon: SimTime::ZERO + horizon?,
         origin,
         origin_name,
-        provider: read_provider.settled(models?)?,
+        provider,
         guards: guards.into_iter().map(|read| Some(read?.guard)).collect::<Option<_>>()?,
-        clients: clients.into_iter().map(|read| Some(read?.client)).collect::<Option<_>>()?,
-        traffic: classes.into_iter().map(|read| Some(read?.class)).collect::<Option<_>>()?,
+        clients,
+        traffic,
         phases: phases?,
     })
 }

@@ -16,10 +16,12 @@
 //! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
 //! - `gallery`: the pictures of `docs/gallery.md` are today's.
 //! - `golden`: every number of every shipped scenario against `tests/golden/`.
+//! - `request_phases`: what ends a request, when, and as what its client sees it.
+//! - `server_side`: what the server did, for whom, how often and how long.
 //! - `several_at_once`: hops and hedges, which send what the application does not see.
 //! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
 //! - `fixes`: what fixes change, and what is refused of them.
-//! - `guard_errors`: the same for guards.
+//! - `guard_errors`, `request_errors`: the same for guards, and for what happens within a request.
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
 //! - `scenario_vocabulary`: every general key of a retry layer, and what is refused of them.
 //! - `models`: models with limits of their own, and fallbacks.
@@ -64,11 +66,14 @@ mod readme;
 #[cfg(feature = "cli")]
 mod reference;
 mod remedies;
+mod request_errors;
+mod request_phases;
 mod scenario_errors;
 mod scenario_robustness;
 mod scenario_vocabulary;
 #[cfg(feature = "cli")]
 mod schema;
+mod server_side;
 mod several_at_once;
 mod small_world;
 mod stage;
