@@ -197,7 +197,7 @@ impl Sheet {
             for way in points.windows(2) {
                 let [(left, right), (top, bottom)] =
                     [(way[0].0, way[1].0), (way[0].1, way[1].1)].map(|(a, b)| (f64::min(a, b), f64::max(a, b)));
-                self.take(Frame { left, right, top, bottom }.grown(1.5));
+                self.take(Frame { left, top, right, bottom }.grown(1.5));
             }
             let mut dash: Vec<(f64, f64)> = Vec::new();
             // How far along the present dash or gap the way has come.
