@@ -39,8 +39,8 @@ pub(super) struct CompareArgs {
     pub(super) others: Vec<String>,
     /// The arms of FILE, the one to hold the others against first: a variant, or `VARIANT+FIX` with fixes of the file
     ///
-    /// `+FIX` is the file as it stands with a fix; several fixes are added with further signs. Without this, the file as
-    /// it stands is the first arm, or where nothing else is named, its only variant the second.
+    /// `+FIX` is the file as it stands with a fix; further fixes are added with further signs. Without `--arms` the first
+    /// arm is the file as it stands; where nothing else is named either, its only variant is the second.
     #[arg(long, value_name = "ARM,…", value_delimiter = ',')]
     pub(super) arms: Vec<String>,
     /// One more arm: the first one with these settings changed; may be given several times

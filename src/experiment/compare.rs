@@ -74,8 +74,7 @@ pub struct Comparison {
     pub trial: Trial,
     /// For each arm, its measures.
     pub effects: Vec<Vec<Effect>>,
-    /// For a comparison that added seeds until it was sure, the index of the measure that is known the least well, in
-    /// units of what is narrow enough; `None` where seeds were counted out beforehand.
+    /// How sure it became, where seeds were added until it was; `None` where they were counted out beforehand.
     pub sure: Option<Sureness>,
 }
 
