@@ -79,6 +79,50 @@ fn a_client_that_gives_up_on_a_hop_ends_what_the_hop_does() {
 }
 
 #[test]
+fn a_hop_answers_for_a_provider_that_does_not() {
+    // By hand, as gateways do (RFC 9110, 15.6.3 and 15.6.5): two requests of the hop for each of the client's; what
+    // fails without a status comes back as 504 after a timeout and as 502 after a lost connection, which a client of
+    // two attempts repeats by the status and by no other word.
+    let hop = r#"{ name = "gateway", kind = "hop", max_attempts = 2, retry_on = "any", timeout = "1s" }"#;
+    let of = |respond: &str, retry_on: &str| {
+        let sdk = format!(r#"{{ name = "sdk", max_attempts = 2, retry_on = [{retry_on}] }}"#);
+        let scenario = turns(&format!("{hop}, {sdk}"), &provider(respond), ONE, r#""1s""#);
+        let run = Run::of(&scenario, 1);
+        let all = run.count("classes.turn.provider_requests");
+        // The bound without a run holds.
+        assert!(explain(&scenario).classes[0].worst.per_task.is_some_and(|bound| bound >= all), "{respond}");
+        [run.count("classes.turn.requests"), all]
+    };
+    for (respond, status, word) in [
+        ("hang = true", "504", r#""timeout""#),
+        ("connect_hang = true", "504", r#""timeout""#),
+        ("drop = true", "502", r#""connection""#),
+        ("unreachable = true", "502", r#""connection""#),
+    ] {
+        let respond = format!("faults.down.respond = {{ {respond} }}");
+        assert_eq!(of(&respond, status), [2, 4], "{respond}");
+        assert_eq!(of(&respond, word), [1, 2], "{respond}");
+    }
+    // What has a status keeps it, and a stream that had begun is broken off.
+    assert_eq!(of("faults.down.respond = { status = 529 }", "529"), [2, 4]);
+    let silent = r#"faults.down.respond = { stream = "silent", after = "1s" }"#;
+    assert_eq!(of(silent, r#""stream_broken""#), [2, 4]);
+    // A breaker of the gateway's own that is open: 503, after one request that opened it.
+    let guarded = turns(
+        r#"{ name = "b", guard = "b", kind = "hop" }, { name = "gateway", kind = "hop", max_attempts = 1, retry_on = ["5xx"] },
+           { name = "sdk", max_attempts = 3, retry_on = [500, 503] }"#,
+        &format!(
+            "[provider]\nfaults.down.respond = {{ status = 500 }}\n[guards.b]\nbreaker = {{ {} }}\n",
+            r#"counts = "responses", of = ["5xx"], last = 1, threshold = "50%", open = "10m", when_open = "reject""#
+        ),
+        ONE,
+        r#""1s""#,
+    );
+    let run = Run::of(&guarded, 1);
+    assert_eq!([run.count("classes.turn.requests"), run.count("classes.turn.provider_requests")], [3, 1]);
+}
+
+#[test]
 fn a_hedge_sends_again_what_is_late_and_takes_the_first() {
     // In theory, exponential latency of mean 1 s, a second request after 1 s: e⁻¹ of them are sent twice, and the mean
     // is (1 − e⁻¹) + e⁻¹ · ½ = 0.816 s, because what is left after 1 s ends at twice the rate.
@@ -109,6 +153,35 @@ fn a_failure_ends_a_hedge_only_where_it_says_so() {
     assert_eq!(times(""), [0.0, 1.0, 2.0]);
     assert_eq!(times(r#", after_failure = "next""#), [0.0, 0.1, 0.2]);
     assert_eq!(times(r#", on = ["timeout"]"#), [0.0]);
+}
+
+#[test]
+fn a_hedge_may_be_told_when_to_send_again() {
+    // By hand, after gRFC A6: a 503 after 0.1 s that asks for 2 s puts the next off to 2.1 s, the one after it follows
+    // at the hedge's own pace; a negative pushback forbids any more; zero is at once.
+    let times = |pushback: &str, hint: &str| {
+        let hedge = format!(
+            r#"{{ name = "hedge", hedge = {{ max = 3, delay = "500ms", on = [503], after_failure = "next"{hint} }} }}"#
+        );
+        let layer = r#"{ name = "call", max_attempts = 1, retry_on = "any", hint_headers = [{ header = "grpc-retry-pushback-ms", negative = "never", zero = "at_once" }] }"#;
+        let script = format!("slow=100ms 503 {pushback}, slow=2s 200");
+        let faults = provider(&format!(r#"faults.script.respond = {{ script = "{script}" }}"#));
+        let mut sent = sent(&turns(&format!("{hedge}, {layer}"), &faults, ONE, r#""1s""#));
+        sent.sort_by(f64::total_cmp);
+        sent
+    };
+    let obeyed = r#", hint = "obey""#;
+    assert_eq!(times("grpc-retry-pushback-ms=2000", obeyed), [0.0, 2.1, 2.6]);
+    assert_eq!(times("grpc-retry-pushback-ms=-1", obeyed), [0.0]);
+    assert_eq!(times("grpc-retry-pushback-ms=0", obeyed), [0.0, 0.1, 0.6]);
+    assert_eq!(times("grpc-retry-pushback-ms=2000", ""), [0.0, 0.1, 0.6]);
+    // What is out when more are forbidden may still succeed.
+    let layers = r#"{ name = "hedge", hedge = { max = 3, delay = "50ms", hint = "obey" } }, { name = "call", max_attempts = 1, retry_on = "any", hint_headers = [{ header = "grpc-retry-pushback-ms", negative = "never" }] }"#;
+    let faults =
+        provider(r#"faults.script.respond = { script = "slow=60ms 503 grpc-retry-pushback-ms=-1, slow=1s 200" }"#);
+    let run = Run::of(&turns(layers, &faults, ONE, r#""1s""#), 1);
+    assert_eq!((run.count("classes.turn.delivered"), run.count("classes.turn.requests")), (1, 2));
+    assert_eq!(run.number("classes.turn.latency_s.max"), 1.05);
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Hedged requests: several are out for one, the first to succeed wins, and the others are dropped.
 
 use super::Engine;
-use crate::policy::Hedge;
+use crate::policy::hedge::{Hedge, Onward};
 use crate::policy::stack::Input;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::observer::Observer;
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
 impl<'a, O: Observer> Engine<'a, O> {
     pub(super) fn send_hedged(&mut self, class: u16, run: u32) {
@@ -60,15 +60,25 @@ impl<'a, O: Observer> Engine<'a, O> {
         if answer.is_delivered() {
             state.first_tokens.correct(run, known.first());
         }
-        let may_send = state.hedging.sent(run) < hedge.max;
         if hedge.ends_with(&answer) {
             self.drop_flights(class, run);
-        } else if may_send && hedge.next_after_failure {
-            return self.send_one_more(class, run);
-        } else if may_send || state.hedging.count(run) > 0 {
-            return;
+            return self.advance(class, run, Input::Answered(answer));
         }
-        self.advance(class, run, Input::Answered(answer));
+        let may_send = state.hedging.may_send(run, hedge);
+        match hedge.onward(&answer) {
+            Onward::After(SimDuration::ZERO) if may_send => return self.send_one_more(class, run),
+            Onward::After(wait) if may_send => {
+                let due = self.now() + wait;
+                self.states[class as usize].hedging.postpone(run, due);
+                return self.events.push(due, Rank::Attempt, Event::HedgeDue { class, run }.pack());
+            }
+            Onward::NoMore => state.hedging.stop(run),
+            Onward::AsDue if may_send => return,
+            Onward::AsDue | Onward::After(_) => {}
+        }
+        if self.states[class as usize].hedging.count(run) == 0 {
+            self.advance(class, run, Input::Answered(answer));
+        }
     }
 
     /// Nobody wants what is still out for the run.
