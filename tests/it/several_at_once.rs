@@ -60,6 +60,17 @@ fn a_hop_multiplies_what_the_provider_sees_and_not_what_the_client_sends() {
 }
 
 #[test]
+fn the_factors_in_the_summary_multiply_to_what_the_provider_sees() {
+    // By hand: one request needed, three of the client, each three of the gateway: 3 × 3 = 9 at the provider.
+    let scenario = turns(&gateway(""), &provider(ALWAYS_503), ONE, r#""1s""#);
+    let result = experiment::run(&scenario, Seed(1), &AtomicBool::new(false)).unwrap();
+    let page = report::text::summary(&Subject::new(&scenario, &result), 80);
+    for line in ["= 9.00 per step, to the end", "1 request became 3: × 3.00, and 9 at the provider"] {
+        assert!(page.contains(line), "{page}");
+    }
+}
+
+#[test]
 fn a_client_that_gives_up_on_a_hop_ends_what_the_hop_does() {
     // By hand: the gateway waits until 2.1 s, the client leaves at 1 s and sends again at once, three times.
     let scenario = turns(&gateway(r#", timeout = "1s""#), &provider(ALWAYS_503), ONE, r#""1s""#);
