@@ -5,6 +5,7 @@
 use crate::policy::classify::MAX_STATUS;
 use crate::policy::header::HintGrammar;
 use crate::policy::{Answer, Client, Code, Guard, Outcome, OutcomeSet, Role};
+use crate::provider::model::{WINDOW_CODE, window_exceeded};
 use crate::provider::{Limit, Provider, Respond};
 
 /// Statuses that are always shown: a permanent fault, the two odd ones that client libraries repeat, a rate limit, a
@@ -78,12 +79,17 @@ fn marked(provider: &Provider) -> Vec<Answer> {
     let refusals = provider.limits.iter().map(Limit::refusal);
     let mut marked: Vec<Answer> = fault_answers(provider, &HintGrammar::default())
         .chain(refusals)
+        .chain(has_windows(provider).then(window_exceeded))
         .filter(|answer| answer.should_retry.is_some() || answer.code != Code::NONE)
         .map(|answer| answer.with_hint(None))
         .collect();
     marked.sort_by_key(|answer| (answer.status, answer.should_retry, answer.code));
     marked.dedup();
     marked
+}
+
+fn has_windows(provider: &Provider) -> bool {
+    provider.models.iter().any(|model| model.context_window.is_some())
 }
 
 /// The word for an answer, with the name of its code where this provider sends it.
@@ -97,7 +103,8 @@ fn word_with_code(answer: &Answer, provider: &Provider) -> String {
         | Respond::Script(_)
         | Respond::Hang => None,
     });
-    let mut codes = of_faults.chain(provider.limits.iter().filter_map(|limit| limit.code.as_deref()));
+    let of_limits = provider.limits.iter().filter_map(|limit| limit.code.as_deref());
+    let mut codes = of_faults.chain(of_limits).chain(has_windows(provider).then_some(WINDOW_CODE));
     match codes.find(|name| answer.code != Code::NONE && Code::named(name) == answer.code) {
         Some(code) => format!("{} {code}", word(answer)),
         None => word(answer),
