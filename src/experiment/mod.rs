@@ -3,8 +3,10 @@
 
 mod replicate;
 pub mod result;
+mod tracks;
 mod watch;
 
 pub use replicate::run;
 pub use result::{Band, Figure, RunResult};
+pub use tracks::{Sent, Track};
 pub use watch::{Endless, MOST_REQUESTS, Stopped, Terms, watched};

@@ -4,6 +4,7 @@
 //! the order of replicates, so that any number of threads gives the same bytes.
 
 use super::result::{Band, Figure, RunResult};
+use super::tracks::{Track, tracks};
 use super::watch::{Stopped, Terms, unobserved};
 use crate::metrics::{Number, Tree, summarize};
 use crate::observe::{Outcome, Timeline};
@@ -27,12 +28,13 @@ pub fn run(
         return Err(Stopped::Interrupted);
     }
     let tree = summarize(scenario, &first);
-    let Some(n) = replicates else { return Ok(single(seed, &tree, first)) };
+    let tracks = tracks(scenario, seed, &first.timeline, terms)?;
+    let Some(n) = replicates else { return Ok(single(seed, &tree, first, tracks)) };
     let others = rows(scenario, seed, n, threads, terms)?;
-    Ok(over_replicates(seed, n, &tree, first, &others))
+    Ok(RunResult { tracks, ..over_replicates(seed, n, &tree, first, &others) })
 }
 
-fn single(seed: Seed, tree: &Tree<Number>, outcome: Outcome) -> RunResult {
+fn single(seed: Seed, tree: &Tree<Number>, outcome: Outcome, tracks: Vec<Track>) -> RunResult {
     RunResult {
         seed,
         replicates: None,
@@ -42,6 +44,7 @@ fn single(seed: Seed, tree: &Tree<Number>, outcome: Outcome) -> RunResult {
         timeline: outcome.timeline,
         share_429_bands: Vec::new(),
         queue_bands: Vec::new(),
+        tracks,
     }
 }
 
@@ -109,6 +112,7 @@ fn over_replicates(seed: Seed, n: u64, tree: &Tree<Number>, first: Outcome, othe
         timeline: first.timeline,
         share_429_bands,
         queue_bands,
+        tracks: Vec::new(),
     }
 }
 

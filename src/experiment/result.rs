@@ -1,5 +1,6 @@
 //! What an experiment hands to reports and pictures.
 
+use super::tracks::Track;
 use crate::metrics::{Number, Tree};
 use crate::observe::Timeline;
 use crate::random::Seed;
@@ -65,4 +66,6 @@ pub struct RunResult {
     pub share_429_bands: Vec<Band>,
     /// For each class, the band over replicates of the queue's length; empty for a single run.
     pub queue_bands: Vec<Band>,
+    /// What each task of the run with the seed itself did; empty where the run is too large to be told so.
+    pub tracks: Vec<Track>,
 }

@@ -7,6 +7,7 @@ use crate::policy::header::HintGrammar;
 use crate::policy::{Answer, Client, Code, Guard, Outcome, OutcomeSet, Role};
 use crate::provider::model::{WINDOW_CODE, window_exceeded};
 use crate::provider::{Limit, Provider, Respond};
+use crate::units::SimTime;
 
 /// Statuses that are always shown: a permanent fault, the two odd ones that client libraries repeat, a rate limit, a
 /// server error, and two ways of saying overload.
@@ -66,7 +67,7 @@ pub fn of_fault(respond: &Respond, grammar: &HintGrammar) -> Vec<Answer> {
     let Respond::Script(script) = respond else { return vec![respond.answer().unwrap_or(Answer::TIMED_OUT)] };
     let mut answers = Vec::new();
     for entry in script.entries() {
-        let answer = if entry.after.is_some() { entry.answer(grammar) } else { Answer::TIMED_OUT };
+        let answer = if entry.after.is_some() { entry.answer(grammar, SimTime::ZERO) } else { Answer::TIMED_OUT };
         if !answer.is_delivered() && !answers.contains(&answer) {
             answers.push(answer);
         }

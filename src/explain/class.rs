@@ -47,6 +47,8 @@ pub struct ClassExplanation {
     pub outlasts: Vec<Outlasting>,
     /// The steps that use another client: what is said above of one client is said here of each.
     pub others: Vec<ClassExplanation>,
+    /// The names of the steps of each group that runs at once.
+    pub at_once: Vec<Vec<String>>,
 }
 
 /// Every request gets the same answer.
@@ -101,10 +103,12 @@ impl ClassExplanation {
             return part(scenario, class_index, scenario.client_of(class), &[]);
         };
         whole.others = parts.collect();
-        if !whole.others.is_empty() {
-            let clients: Vec<&Client> = (0..class.steps.len()).map(|step| scenario.client_at(class, step)).collect();
-            whole.worst = Worst::of_steps(&clients, &scenario.guards, &choices(&scenario.provider));
-            let course = of_task(&clients, |client, policy| repeats_something(scenario, client)(policy));
+        whole.at_once =
+            class.groups().map(|group| group.map(|step| class.steps[step].name.clone()).collect()).collect();
+        if !whole.others.is_empty() || class.has_groups() {
+            let stages = stages(class, |step| scenario.client_at(class, step));
+            whole.worst = Worst::of_stages(&stages, &scenario.guards, &choices(&scenario.provider));
+            let course = of_task(&stages, |client, policy| repeats_something(scenario, client)(policy));
             whole.task_course = Course { requests: whole.worst.per_task, ..course };
             whole.late_failure = None;
         }
@@ -175,7 +179,7 @@ fn part(scenario: &Scenario, class_index: usize, client: &Client, steps: &[usize
     let inside = client.elements().len() - usize::from(client.queue().is_some());
     let bare = Course::request(client.innermost_timeout());
     let step = if inside == 0 { bare } else { layer_courses[inside - 1] };
-    let task_course = of_task(&vec![client; steps.len()], |_, policy| repeats(policy));
+    let task_course = of_task(&vec![vec![client]; steps.len()], |_, policy| repeats(policy));
     ClassExplanation {
         name: class.name.clone(),
         kind: class.kind,
@@ -195,7 +199,13 @@ fn part(scenario: &Scenario, class_index: usize, client: &Client, steps: &[usize
         late_failure: late_failure(client, &worst, steps.len() as u64),
         outlasts: outlasts(scenario, class_index, client),
         others: Vec::new(),
+        at_once: Vec::new(),
     }
+}
+
+/// The clients of a class's stages, step by step.
+fn stages<'a>(class: &TrafficClass, client_of: impl Fn(usize) -> &'a Client) -> Vec<Vec<&'a Client>> {
+    class.stages().map(|stage| stage.map(&client_of).collect()).collect()
 }
 
 /// Whether a policy of this client repeats anything that can come out of what is inside it.
@@ -213,8 +223,7 @@ pub(super) fn task_course(scenario: &Scenario, class: usize, client: &Client) ->
     let class = &scenario.traffic[class];
     let own = by_client(scenario, class).first().map_or_else(Vec::new, |(_, steps)| steps.clone());
     let of_step = |step| if own.contains(&step) { client } else { scenario.client_at(class, step) };
-    let clients: Vec<&Client> = (0..class.steps.len()).map(of_step).collect();
-    of_task(&clients, |client, policy| repeats_something(scenario, client)(policy))
+    of_task(&stages(class, of_step), |client, policy| repeats_something(scenario, client)(policy))
 }
 
 fn answer_case(scenario: &Scenario, client: &Client, kind: &AnswerKind) -> AnswerCase {

@@ -10,19 +10,26 @@ use crate::scenario::Scenario;
 use crate::traffic::{TaskKind, TrafficClass};
 
 /// The most of a class's runs that can be past its semaphores at once; `None` where there is no bound beside its
-/// workers.
+/// workers. Steps with other clients add up.
 pub fn at_once(scenario: &Scenario, class: &TrafficClass) -> Option<u64> {
-    semaphores(scenario, scenario.client_of(class))
-        .filter_map(|(_, guard, semaphore)| {
+    let mut tightest: Vec<(&str, u64)> = Vec::new();
+    for client in scenario.clients_of(class) {
+        let bounds = semaphores(scenario, client).filter_map(|(_, guard, semaphore)| {
             let permits = u64::from(semaphore.permits);
-            match guard.scope {
+            let most = match guard.scope {
                 // A worker has one run at a time anyway.
-                Scope::Worker => None,
-                Scope::Process => Some(permits * processes(class)),
-                Scope::Class | Scope::Client | Scope::Global => Some(permits),
-            }
-        })
-        .min()
+                Scope::Worker => return None,
+                Scope::Process => permits * processes(class),
+                Scope::Class | Scope::Client | Scope::Global => permits,
+            };
+            Some((guard.name.as_str(), most))
+        });
+        let bound = bounds.min_by_key(|(_, most)| *most)?;
+        if !tightest.contains(&bound) {
+            tightest.push(bound);
+        }
+    }
+    Some(tightest.iter().map(|(_, most)| most).sum())
 }
 
 /// Workers of a class that can be in requests at the same time.
@@ -57,14 +64,18 @@ pub fn warnings(scenario: &Scenario) -> Vec<Warning> {
     let guards = scenario.guards.iter().filter_map(|guard| too_few_permits(scenario, guard));
     let used = |index: usize| scenario.traffic.iter().any(|class| class.client == index);
     let clients = scenario.clients.iter().enumerate().filter(|(index, _)| used(*index));
-    guards.chain(clients.filter_map(|(_, client)| pool_outside(scenario, client))).collect()
+    let of_clients = clients.flat_map(|(index, client)| {
+        [pool_outside(scenario, client), workers_and_permits(scenario, index, client)].into_iter().flatten()
+    });
+    guards.chain(of_clients).collect()
 }
 
 /// Fewer permits than workers: the others stand in line, and take no other job meanwhile.
 fn too_few_permits(scenario: &Scenario, guard: &Guard) -> Option<Warning> {
     let Mechanism::Semaphore(semaphore) = &guard.mechanism else { return None };
     let uses = |class: &&TrafficClass| {
-        !class.is_live() && semaphores(scenario, scenario.client_of(class)).any(|(_, used, _)| used.name == guard.name)
+        let mut all = scenario.clients_of(class).flat_map(|client| semaphores(scenario, client));
+        !class.is_live() && all.any(|(_, used, _)| used.name == guard.name)
     };
     let classes: Vec<&TrafficClass> = scenario.traffic.iter().filter(uses).collect();
     // Those who share one instance, where it is shared by most.
@@ -134,11 +145,32 @@ fn pool_outside(scenario: &Scenario, client: &Client) -> Option<Warning> {
     Some(Warning { code: Code::PoolOutsideRetries, message, hint, path })
 }
 
+/// A job that sleeps without its worker keeps its permit. Its worker takes the next job, which stands in line for that
+/// permit; when all do, the first job finds no worker to go on with.
+fn workers_and_permits(scenario: &Scenario, index: usize, client: &Client) -> Option<Warning> {
+    let class = scenario.traffic.iter().find(|class| class.client == index && !class.is_live())?;
+    let frees = |element: &&Element| {
+        element.role.policy().is_some_and(|policy| !policy.holds_worker && attempts_bound(policy) != Some(1))
+    };
+    let (guard, inside) = semaphores(scenario, client).find_map(|(at, guard, semaphore)| {
+        let inside = client.elements()[..at].iter().find(frees)?;
+        (semaphore.when_full == WhenFull::Wait(None)).then_some((guard, inside))
+    })?;
+    let message = format!(
+        "`{}` frees its worker while it waits and `{}` around it keeps the permit: when all {} stand in line for permits, \
+         the jobs that hold them find no worker, for ever",
+        inside.name,
+        guard.name,
+        words::counted(u64::from(class.workers()), &format!("{} worker", class.name))
+    );
+    Some(Warning::set(Code::PermitsWithoutWorkers, message, Remedy::key(client, inside, "holds_worker", "true")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::explain::fixture::{client, element, inner, one_job, sdk};
-    use crate::policy::Kind;
+    use crate::policy::{Kind, RetryPolicy};
     use crate::units::SimDuration;
 
     /// One jobs class with so many workers in two processes, a semaphore around its SDK and a pool inside or outside.
@@ -176,6 +208,29 @@ mod tests {
         assert!(pool[0].message.starts_with("`slots` has 24 connections for 25 job workers of a process"), "{pool:?}");
         assert_eq!(pool[0].hint, "set `guards.slots.pool.connections = 25`");
         assert_eq!(warnings(&scenario(50, 25, Scope::Process, false)), []);
+    }
+
+    #[test]
+    fn a_permit_that_is_kept_without_a_worker_is_warned_about() {
+        let mut scenario = scenario(8, 8, Scope::Client, false);
+        assert_eq!(warnings(&scenario), []);
+        let slots = element("slots", Kind::Client, Role::Guard(0));
+        let freeing = RetryPolicy { holds_worker: false, ..sdk(3) };
+        scenario.clients[0] = client("c", vec![inner("sdk", freeing.clone()), slots.clone()]);
+        let said = warnings(&scenario);
+        assert_eq!(
+            said[0].message,
+            "`sdk` frees its worker while it waits and `slots` around it keeps the permit: when all 8 job workers stand in \
+             line for permits, the jobs that hold them find no worker, for ever"
+        );
+        assert_eq!((said.len(), said[0].hint.as_str()), (1, "set `clients.c.layers.sdk.holds_worker = true`"));
+        // Inside, the permit is given back before the wait.
+        scenario.clients[0] = client("c", vec![slots, inner("sdk", freeing)]);
+        assert_eq!(warnings(&scenario), []);
+    }
+
+    #[test]
+    fn a_semaphore_of_each_worker_bounds_nothing() {
         assert_eq!(warnings(&scenario(50, 1, Scope::Worker, false)), []);
     }
 }

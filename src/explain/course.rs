@@ -69,6 +69,13 @@ impl Course {
         }
     }
 
+    /// This course beside another one that runs at the same time.
+    #[must_use]
+    pub fn beside(self, other: Course) -> Course {
+        let requests = self.requests.zip(other.requests).map(|(one, other)| one.saturating_add(other));
+        Course { requests, ..self.or(other) }
+    }
+
     /// This course and the waits of one layer's ladder.
     #[must_use]
     fn with_ladder(self, ladder: Span, holds_worker: bool) -> Course {
@@ -141,19 +148,22 @@ pub fn of_answer(client: &Client, answer: &Answer) -> Course {
         .unwrap_or_else(|| Course::request(client.innermost_timeout()))
 }
 
-/// The course of a whole task whose steps use these clients: every step passes on its last request, the last one fails,
+/// The course of a whole task whose stages have steps with these clients, those of one stage at once: every step passes on its last request, the last one fails,
 /// and every run is used.
-pub fn of_task(steps: &[&Client], repeats: impl Fn(&Client, &RetryPolicy) -> bool) -> Course {
+pub fn of_task(stages: &[Vec<&Client>], repeats: impl Fn(&Client, &RetryPolicy) -> bool) -> Course {
     let mut whole = Course { requests: Some(0), held: Span::ZERO, freed: Span::ZERO, wall: Span::ZERO };
     let mut longest = whole;
-    for client in steps {
-        let inside = client.queue_element().unwrap_or(client.elements().len());
-        let all = courses(client, |policy| repeats(client, policy), None);
-        let step = if inside == 0 { Course::request(client.innermost_timeout()) } else { all[inside - 1] };
-        (whole, longest) = (whole.then(step), longest.or(step));
+    for stage in stages {
+        let courses = stage.iter().map(|client| {
+            let inside = client.queue_element().unwrap_or(client.elements().len());
+            let all = courses(client, |policy| repeats(client, policy), None);
+            if inside == 0 { Course::request(client.innermost_timeout()) } else { all[inside - 1] }
+        });
+        let Some(stage) = courses.reduce(Course::beside) else { continue };
+        (whole, longest) = (whole.then(stage), longest.or(stage));
     }
     let Some((policy, requeue)) =
-        steps.iter().copied().find_map(|client| client.queue().filter(|(policy, _)| repeats(client, policy)))
+        stages.iter().flatten().find_map(|client| client.queue().filter(|(policy, _)| repeats(client, policy)))
     else {
         return whole;
     };
@@ -199,9 +209,9 @@ mod tests {
         let old = incident(false);
         let step = courses(&old.clients[0], |_| true, None)[1];
         assert_eq!(step.held, Span { from: seconds(10.5), to: seconds(12.0) });
-        assert_eq!(of_task(&[&old.clients[0]; 3], |_, _| true).held.to, seconds(108.0));
+        assert_eq!(of_task(&vec![vec![&old.clients[0]]; 3], |_, _| true).held.to, seconds(108.0));
         // New: 5 · (0.5 + 1 + 2) = 17.5 s of sleeps, 180 + 600 s of intervals.
-        let new = of_task(&[&incident(true).clients[0]; 3], |_, _| true);
+        let new = of_task(&vec![vec![&incident(true).clients[0]]; 3], |_, _| true);
         assert_eq!((new.requests, new.held.to, new.freed.to), (Some(20), seconds(17.5), seconds(780.0)));
         // At a timeout of 600 s: 108 · 600 s = 18 h against 20 · 600 s = 3.3 h.
         assert_eq!(new.wall.to, seconds(12_797.5));

@@ -51,6 +51,14 @@ impl ClassExplanation {
     fn how_task(&self) -> String {
         let steps = self.steps.len() as u64;
         let (task, noun) = (requests(self.worst.per_task), self.task_noun());
+        if !self.at_once.is_empty() {
+            let groups = self
+                .at_once
+                .iter()
+                .map(|group| list(&group.iter().map(|step| format!("`{step}`")).collect::<Vec<_>>()));
+            let groups: Vec<String> = groups.collect();
+            return format!("one {noun}: {task}; {} run at once, and each may cost what it can", groups.join("; "));
+        }
         if !self.others.is_empty() {
             let each = self.parts().map(|part| format!("{} ({})", bound(part.step_worst.per_step), part.step_names()));
             let each: Vec<String> = each.collect();

@@ -118,7 +118,7 @@ fn within_deadline(policy: &RetryPolicy, total: Span, rung: &impl Fn(u32) -> Spa
     let last = rung(policy.max_attempts.map_or(EXACT as u32, |attempts| attempts.saturating_sub(1).max(1))).to;
     let limit = match deadline.check {
         DeadlineCheck::BeforeWait | DeadlineCheck::BeforeWaitStrict | DeadlineCheck::ElapsedCut => deadline.total,
-        DeadlineCheck::Elapsed => deadline.total + last,
+        DeadlineCheck::Elapsed | DeadlineCheck::BeforeAttempt => deadline.total + last,
     };
     Span { from: total.from.min(deadline.total.saturating_sub(last)), to: total.to.min(limit) }
 }
@@ -144,7 +144,7 @@ pub fn attempts_bound(policy: &RetryPolicy) -> Option<u64> {
         let after = spent + shortest(attempts as u32);
         let over = match deadline.check {
             DeadlineCheck::BeforeWait => after > deadline.total,
-            DeadlineCheck::BeforeWaitStrict => after >= deadline.total,
+            DeadlineCheck::BeforeWaitStrict | DeadlineCheck::BeforeAttempt => after >= deadline.total,
             DeadlineCheck::Elapsed | DeadlineCheck::ElapsedCut => spent >= deadline.total,
         };
         if over {

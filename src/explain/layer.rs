@@ -138,6 +138,9 @@ fn repetition(policy: &RetryPolicy, unit: &'static str, requeue: Option<Requeue>
                 DeadlineCheck::BeforeWait => format!("stops before a wait that would pass {total}"),
                 DeadlineCheck::BeforeWaitStrict => format!("stops before a wait that would reach {total}"),
                 DeadlineCheck::Elapsed => format!("stops once {total} are over; one attempt may start later"),
+                DeadlineCheck::BeforeAttempt => {
+                    format!("begins no attempt once {total} are over, however long it sleeps")
+                }
                 DeadlineCheck::ElapsedCut => format!("cuts its last wait to end at {total}"),
             }
         }),

@@ -48,6 +48,8 @@ pub enum Code {
     PoolBelowWorkers,
     /// A connection pool that holds connections through waits.
     PoolOutsideRetries,
+    /// A permit that is kept by a job which has given its worker back.
+    PermitsWithoutWorkers,
 }
 
 impl Code {
@@ -73,6 +75,7 @@ impl Code {
             Code::SemaphoreBelowWorkers => "semaphore-below-workers",
             Code::PoolBelowWorkers => "pool-below-workers",
             Code::PoolOutsideRetries => "pool-outside-retries",
+            Code::PermitsWithoutWorkers => "permits-without-workers",
         }
     }
 }

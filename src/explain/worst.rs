@@ -51,26 +51,33 @@ pub struct Worst {
 impl Worst {
     /// What `client` can do to a task of so many steps, when each request may get any of `choices`.
     pub fn of(client: &Client, guards: &[Guard], choices: &[Answer], steps: u64) -> Worst {
-        Worst::of_steps(&vec![client; steps as usize], guards, choices)
+        Worst::of_stages(&vec![vec![client]; steps as usize], guards, choices)
     }
 
-    /// What a class can do to a task whose steps use these clients, in order; all have the same queue layer, if any.
-    pub fn of_steps(clients: &[&Client], guards: &[Guard], choices: &[Answer]) -> Worst {
-        let steps: Vec<StepTally> = clients.iter().map(|client| StepTally::of(client, guards, choices)).collect();
-        let queue = clients.first().and_then(|client| client.queue());
+    /// What a class can do to a task whose stages have steps with these clients, in order; the steps of one stage run at
+    /// once. All have the same queue layer, if any.
+    pub fn of_stages(stages: &[Vec<&Client>], guards: &[Guard], choices: &[Answer]) -> Worst {
+        let clients = || stages.iter().flatten();
+        let steps: Vec<StepTally> = clients().map(|client| StepTally::of(client, guards, choices)).collect();
+        let queue = clients().next().and_then(|client| client.queue());
         let tallies: Vec<&Tally> = steps.iter().map(|step| &step.step).collect();
         let most = |of: fn(&StepTally) -> &Tally| steps.iter().map(|step| of(step).worst()).max().unwrap_or(0);
         let runs = queue.map_or(1, |(policy, _)| runs(&tallies, policy));
         let again = queue.map(|(policy, requeue)| Again { policy, resume: requeue.resume, runs: runs - 1 });
         let calls: Vec<&Tally> = steps.iter().map(|step| &step.calls).collect();
+        let lengths: Vec<usize> = stages.iter().map(Vec::len).collect();
+        let costs = |tallies: &[&Tally]| stage_costs(tallies, &lengths, again);
+        let at_once = lengths.iter().any(|length| *length > 1);
         Worst {
             runs: finite(runs),
             calls_per_step: finite(most(|step| &step.calls)),
-            calls_per_task: finite(task(&calls, again)),
+            calls_per_task: finite(task(&costs(&calls), again)),
             per_call: finite(most(|step| &step.requests)),
             per_step: finite(most(|step| &step.step)),
-            per_call_site: finite(tallies.iter().map(|step| step.site(again, tallies.len())).max().unwrap_or(0)),
-            per_task: finite(task(&tallies, again)),
+            per_call_site: finite(
+                tallies.iter().map(|step| step.site(again, tallies.len(), at_once)).max().unwrap_or(0),
+            ),
+            per_task: finite(task(&costs(&tallies), again)),
         }
     }
 }
@@ -166,11 +173,13 @@ impl Tally {
         self.most.iter().filter(|(answer, _)| answer.is_delivered()).map(|(_, requests)| *requests).max().unwrap_or(0)
     }
 
-    /// One step over all runs. Where the queue restarts, a step before the last one is passed again in every run.
-    fn site(&self, again: Option<Again<'_>>, steps: usize) -> u64 {
+    /// One step over all runs. Where the queue restarts, a step before the last one is passed again in every run; where
+    /// steps run at once, another one may be what fails the run.
+    fn site(&self, again: Option<Again<'_>>, steps: usize, at_once: bool) -> u64 {
         let again = again.map_or(0, |again| {
             let dearest = self.dearest_repeated(again.policy).unwrap_or(0);
             let each = match again.resume {
+                Resume::Restart | Resume::FailedStep if at_once => self.worst(),
                 Resume::Restart if steps > 1 => dearest.max(self.delivered()),
                 Resume::Restart | Resume::FailedStep => dearest,
             };
@@ -180,16 +189,47 @@ impl Tally {
     }
 }
 
-/// All steps over all runs: the last run ends at whichever step makes it dearest, and so does each run before it.
-fn task(steps: &[&Tally], again: Option<Again<'_>>) -> u64 {
+/// What a stage of a task can cost: a step, or several that run at once.
+#[derive(Clone, Copy, Default)]
+struct StageCost {
+    /// However it ends.
+    worst: u64,
+    /// When it is passed.
+    delivered: u64,
+    /// When it fails so that the queue tries again; `None` where it cannot.
+    repeated: Option<u64>,
+}
+
+/// The costs of stages of these lengths.
+fn stage_costs(steps: &[&Tally], lengths: &[usize], again: Option<Again<'_>>) -> Vec<StageCost> {
+    let mut steps = steps.iter();
+    let stage = |length: &usize| {
+        let mut cost = StageCost::default();
+        for step in steps.by_ref().take(*length) {
+            let worst = step.worst();
+            let own = again.and_then(|again| step.dearest_repeated(again.policy));
+            // One of those that run at once fails the run; the others cost what they can.
+            let with_others = own.map(|own| cost.worst.saturating_add(own));
+            let beside_others = cost.repeated.map(|repeated| repeated.saturating_add(worst));
+            cost.repeated = with_others.max(beside_others);
+            cost.worst = cost.worst.saturating_add(worst);
+            cost.delivered = cost.delivered.saturating_add(step.delivered());
+        }
+        cost
+    };
+    lengths.iter().map(stage).collect()
+}
+
+/// All stages over all runs: the last run ends at whichever stage makes it dearest, and so does each run before it.
+fn task(stages: &[StageCost], again: Option<Again<'_>>) -> u64 {
     let (mut passed, mut last, mut failed, mut dearest) = (0_u64, 0_u64, 0_u64, 0_u64);
-    for step in steps {
-        last = last.max(passed.saturating_add(step.worst()));
-        if let Some(repeated) = again.and_then(|again| step.dearest_repeated(again.policy)) {
+    for stage in stages {
+        last = last.max(passed.saturating_add(stage.worst));
+        if let Some(repeated) = stage.repeated {
             failed = failed.max(passed.saturating_add(repeated));
             dearest = dearest.max(repeated);
         }
-        passed = passed.saturating_add(step.delivered());
+        passed = passed.saturating_add(stage.delivered);
     }
     let again = again.map_or(0, |again| {
         again.runs.saturating_mul(match again.resume {

@@ -14,6 +14,8 @@ use crate::report::story::OUTLIVED;
 
 /// The height of the panel with the largest values.
 const TALL: f64 = 208.0;
+/// From this many requests per request needed on, the retries of turns are the story, and not what they met.
+const AMPLIFIED: f64 = 1.5;
 /// A panel lower than this share of the tallest would show nothing: it gets a scale of its own.
 const VISIBLE: f64 = 0.12;
 
@@ -126,7 +128,7 @@ impl Answers {
             }
         }
         if let Some(need) = &self.need {
-            let line = ground.under(need);
+            let line = ground.under(&within(need, ground.top));
             sheet.ridge(&line, view.theme.page, 4.5);
             sheet.ridge(&line, view.theme.ink, 2.0);
         }
@@ -236,6 +238,12 @@ fn need(view: &View<'_>, class: usize, size: f64) -> Option<Bins> {
     (bins.most(view.axis) > 0.0).then_some(bins)
 }
 
+/// The need where it fits on the scale: a line along the upper edge would say that it ends there.
+fn within(need: &Bins, top: f64) -> Bins {
+    let fits = |value: &f64| if *value <= top { *value } else { f64::NAN };
+    Bins { values: need.values.iter().map(fits).collect(), ..need.clone() }
+}
+
 /// Keeps labels off a line.
 fn keep_clear(sheet: &mut Sheet, line: &[Column]) {
     for (i, column) in line.iter().enumerate() {
@@ -339,23 +347,45 @@ fn word(facts: &Facts<'_>, class: usize, kind: AnswerKind) -> String {
             (false, true) => "dropped".to_string(),
             (true, true) | (false, false) => "timeout or dropped".to_string(),
         },
-        AnswerKind::Other => "other errors".to_string(),
+        AnswerKind::Other => other(facts, name),
     }
 }
 
-/// The number beside the panel: for jobs how much was sent for what was needed, for turns who met the overload.
+/// The errors that are neither limit nor overload, by their statuses where these are few.
+fn other(facts: &Facts<'_>, class: &str) -> String {
+    const NAMED: [&str; 6] = ["200", "429", "503", "529", "timeout", "dropped"];
+    let responses = facts.result.figures.at(&["classes", class, "responses"]).map_or(&[][..], |tree| tree.branches());
+    let met = |status: &&str| facts.value(&["classes", class, "responses", status]).is_some_and(|n| n > 0.0);
+    let names = responses.iter().map(|(status, _)| status.as_str());
+    let statuses: Vec<&str> = names.filter(|status| !NAMED.contains(status)).filter(met).collect();
+    match statuses[..] {
+        [only] => format!("{only} errors"),
+        [one, another] => format!("{one} and {another} errors"),
+        [] | [_, _, _, ..] => "other errors".to_string(),
+    }
+}
+
+/// The number beside the panel: for jobs how much was sent for what was needed; for turns who met the overload, where
+/// that is not less than what their retries made of it.
 fn note(view: &View<'_>, class: usize) -> Option<Note> {
     let facts = &view.facts;
     let name = facts.class(class).name.as_str();
     let live = facts.class(class).is_live();
     let met = ["tasks_with_overload_share", "offered"];
-    let window = view.incident.worst(facts, class, if live { met[0] } else { "amplification" });
+    let amplified = view.incident.worst(facts, class, "amplification");
+    let factor_in = |phase: Option<&str>| {
+        let leaf = ["classes", name, "amplification"];
+        facts.value(&phase.map_or(leaf.to_vec(), |phase| [&["phases", phase][..], &leaf].concat()))
+    };
+    let overloaded = facts.value(&["classes", name, met[0]]).is_some_and(|share| share > 0.0);
+    let of_overload = live && overloaded && factor_in(amplified).is_none_or(|factor| factor < AMPLIFIED);
+    let window = if of_overload { view.incident.worst(facts, class, met[0]) } else { amplified };
     let path = |leaf| match window {
         Some(phase) => vec!["phases", phase, "classes", name, leaf],
         None => vec!["classes", name, leaf],
     };
     let place = window.map_or("in the whole run".to_string(), |phase| format!("in the {phase}"));
-    if let (true, Some(share), Some(offered)) = (live, facts.value(&path(met[0])), facts.value(&path(met[1]))) {
+    if let (true, Some(share), Some(offered)) = (of_overload, facts.value(&path(met[0])), facts.value(&path(met[1]))) {
         let text = format!("of {} {} {place} met a 529 or 503", number::count(offered), facts.tasks(class));
         return Some(Note::new(number::share(share), text).spread(facts.spread(&path(met[0]), number::share)));
     }
@@ -363,7 +393,10 @@ fn note(view: &View<'_>, class: usize) -> Option<Note> {
     let followed = facts.value(&path("amplification_by_task"));
     if let (Some(_), Some(followed)) = (window, followed.filter(|followed| *followed > OUTLIVED * factor)) {
         let inside = number::factor(factor);
-        let text = format!("what the jobs of the window needed, to their end; {inside}× {place} itself");
+        let text = format!(
+            "what the {} of the window needed, to their end; {inside}× {place} itself",
+            if live { "turns" } else { "jobs" }
+        );
         let note = Note::new(format!("{}×", number::factor(followed)), text);
         return Some(note.spread(facts.spread(&path("amplification_by_task"), number::factor)));
     }

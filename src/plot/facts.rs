@@ -4,6 +4,7 @@
 use super::number;
 use crate::experiment::{Figure, RunResult};
 use crate::policy::{Client, Mechanism};
+use crate::report::words::readable;
 use crate::scenario::Scenario;
 use crate::traffic::{TaskKind, TrafficClass};
 
@@ -79,12 +80,13 @@ impl<'a> Facts<'a> {
             TaskKind::Turns => "turns",
         };
         let one = &word[..word.len() - 1];
-        if class.name.ends_with(word) {
-            class.name.clone()
-        } else if class.name == one || class.name.ends_with(&format!(" {one}")) {
-            format!("{}s", class.name)
+        let name = readable(&class.name);
+        if name.ends_with(word) {
+            name
+        } else if name == one || name.ends_with(&format!(" {one}")) {
+            format!("{name}s")
         } else {
-            format!("{} {word}", class.name)
+            format!("{name} {word}")
         }
     }
 
@@ -107,7 +109,7 @@ impl<'a> Facts<'a> {
 
     /// The name of a class at the beginning of a title.
     pub(super) fn named(&self, i: usize) -> String {
-        capital(&self.class(i).name)
+        capital(&readable(&self.class(i).name))
     }
 
     /// The phases that hold a figure of a class, each with the figure.

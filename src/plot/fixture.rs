@@ -129,6 +129,7 @@ pub(super) fn quiet(scenario: &Scenario, bin: f64, wide: f64) -> RunResult {
         },
         share_429_bands: Vec::new(),
         queue_bands: Vec::new(),
+        tracks: Vec::new(),
     }
 }
 

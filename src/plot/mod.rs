@@ -26,6 +26,7 @@ mod steps;
 pub mod svg;
 pub mod theme;
 pub mod timeline;
+mod tracks;
 mod workers;
 
 pub use form::Form;

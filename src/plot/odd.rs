@@ -1,12 +1,15 @@
 //! Results at the edges of what a picture has to cope with: very short, very long, very large, almost nothing.
 
 use super::fixture::{Fixture, at, class, jobs, limit, overload, quiet, scenario, storm, table, turns};
-use crate::experiment::Figure;
+use crate::experiment::{Figure, Sent, Track};
 use crate::metrics::{Number, Tree};
 use crate::observe::timeline::{AnswerKind, WorkerActivity};
+use crate::policy::answer::{Answer, Outcome};
 use crate::policy::pacer::Counts;
 use crate::provider::Respond;
+use crate::sim::Fate;
 use crate::traffic::{TaskKind, TrafficClass};
+use crate::units::SimDuration;
 
 /// No limits and no faults: three queues that just work, one of them a hundred times as busy.
 pub(super) fn three_queues() -> Fixture {
@@ -92,6 +95,34 @@ pub(super) fn tiny() -> Fixture {
         [(5, WorkerActivity::Serving), (12, WorkerActivity::Refused), (13, WorkerActivity::WaitingRetry)]
     {
         series.workers[activity as usize][i] = 1.0;
+    }
+    Fixture { scenario, result }
+}
+
+/// Six tasks that are told one by one: a ladder, an answer at once, a long one, a patience that is passed, no request
+/// at all, and one that is not over.
+pub(super) fn rows() -> Fixture {
+    let names = ["ladder", "at once", "long answer of a class with a very long name", "late", "stuck", "endless"];
+    let mut traffic: Vec<TrafficClass> = names.map(|name| class(name, TaskKind::Turns, 1)).into();
+    traffic[3].sla = Some(SimDuration::from_secs(3));
+    let scenario = scenario(traffic, 20.0);
+    let mut result = quiet(&scenario, 0.2, 2.0);
+    let sent = |from: f64, to: f64, answer: Answer| Sent { sent: at(from), ended: at(to), answer };
+    let ladder = [0.0, 0.5, 1.5, 3.5, 7.5].map(|t| sent(t, t, Answer::refused(429))).to_vec();
+    let done = |t: f64, fate: Fate| Some((at(t), fate));
+    let late = vec![sent(0.0, 1.0, Answer::TIMED_OUT), sent(2.9, 4.0, Answer::failed(Outcome::StreamBroken))];
+    let tracks = [
+        (ladder, done(7.5, Fate::Failed)),
+        (vec![sent(0.0, 0.0, Answer::DELIVERED)], done(0.0, Fate::Delivered)),
+        (vec![sent(0.0, 0.1, Answer::refused(529)), sent(0.6, 9.9, Answer::DELIVERED)], done(9.9, Fate::Delivered)),
+        (late, done(4.0, Fate::Failed)),
+        (Vec::new(), None),
+        (vec![sent(0.0, 0.0, Answer::refused(503))], None),
+    ];
+    let track = |(class, (requests, ended))| Track { class, task: 0, arrived: at(0.0), ended, requests };
+    result.tracks = tracks.into_iter().enumerate().map(track).collect();
+    for series in &mut result.timeline.classes {
+        series.arrivals[0] = 1;
     }
     Fixture { scenario, result }
 }

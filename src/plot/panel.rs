@@ -18,6 +18,7 @@ use super::share::Share;
 use super::sheet::{Frame, Phrase, Sheet};
 use super::steps::Ground;
 use super::theme::Theme;
+use super::tracks::Tracks;
 use super::workers::Workers;
 
 /// Everything that a panel looks at.
@@ -97,6 +98,8 @@ pub(super) enum Body {
     Queue(Queue),
     /// What the workers do.
     Workers(Workers),
+    /// Each task, request by request.
+    Tracks(Tracks),
 }
 
 /// The room between a mark of a value axis and the axis.
@@ -174,7 +177,9 @@ impl Panel {
         view.axis.base(sheet, &frame, view.theme);
         self.body.name(sheet, view, &ground);
         if let Some(note) = self.note.as_ref().filter(|_| form.gutter > 0.0) {
-            note.draw(sheet, view, top);
+            // A panel of marks alone has its marks above its scale, and no height for a number.
+            let marks = matches!(&self.body, Body::Share(share) if share.is_marks_alone());
+            note.draw(sheet, view, if marks { top - self.above } else { top });
         }
     }
 
@@ -206,7 +211,7 @@ impl Panel {
 
     fn grid(&self, sheet: &mut Sheet, view: &View<'_>, ground: &Ground<'_>) {
         let (form, theme) = (view.form, view.theme);
-        for (value, text) in self.marks() {
+        for (value, text) in self.marks(form) {
             let y = ground.y(value);
             let phrase = Phrase::new(text, Face::Regular, form.tick, theme.second);
             sheet.write_before(form.left - TICK_GAP, y + 0.36 * form.tick, &phrase);
@@ -216,8 +221,14 @@ impl Panel {
         }
     }
 
-    /// The marks of the value axis: the unit is on the uppermost one.
-    fn marks(&self) -> Vec<(f64, String)> {
+    /// The marks of the value axis: the unit is on the uppermost one. Rows have their names instead.
+    fn marks(&self, form: &Form) -> Vec<(f64, String)> {
+        if let Body::Tracks(tracks) = &self.body {
+            return tracks.names(form);
+        }
+        if matches!(&self.body, Body::Share(share) if share.is_marks_alone()) {
+            return Vec::new();
+        }
         let marks: Vec<f64> = std::iter::once(0.0).chain(self.scale.marks()).collect();
         let last = marks.len() - 1;
         let write = |(i, value): (usize, &f64)| (*value, self.unit.write(*value, self.scale.step, i == last));
@@ -226,7 +237,7 @@ impl Panel {
 
     /// The width of the longest mark.
     pub(super) fn marks_width(&self, form: &Form) -> f64 {
-        self.marks().iter().map(|(_, text)| Face::Regular.width(text, form.tick)).fold(0.0, f64::max)
+        self.marks(form).iter().map(|(_, text)| Face::Regular.width(text, form.tick)).fold(0.0, f64::max)
     }
 }
 
@@ -250,6 +261,7 @@ impl Body {
             Body::Level(level) => level.draw(sheet, view, ground),
             Body::Queue(queue) => queue.draw(sheet, view, ground),
             Body::Workers(workers) => workers.draw(sheet, view, ground),
+            Body::Tracks(tracks) => tracks.draw(sheet, view, ground),
         }
     }
 
@@ -261,6 +273,7 @@ impl Body {
             Body::Level(level) => level.name(sheet, view, ground),
             Body::Queue(queue) => queue.name(sheet, view, ground),
             Body::Workers(workers) => workers.name(sheet, view, ground),
+            Body::Tracks(tracks) => tracks.name(sheet, view, ground),
         }
     }
 }

@@ -74,7 +74,7 @@ pub(super) fn crosses(sheet: &mut Sheet, view: &View<'_>, ground: &Ground<'_>, f
     let y = (ground.frame.top - MARKS / 2.0).round();
     for (from, to, failed) in failures.shown(view.axis) {
         if failed > 0.0 {
-            cross(sheet, view, f64::midpoint(view.axis.x(from), view.axis.x(to)), y);
+            cross_at(sheet, view, f64::midpoint(view.axis.x(from), view.axis.x(to)), y);
         }
     }
 }
@@ -135,7 +135,8 @@ fn higher(fine: Vec<Column>, coarse: &[Column]) -> Vec<Column> {
         .collect()
 }
 
-fn cross(sheet: &mut Sheet, view: &View<'_>, x: f64, y: f64) {
+/// A × at a place.
+pub(super) fn cross_at(sheet: &mut Sheet, view: &View<'_>, x: f64, y: f64) {
     let ink = view.theme.ink;
     sheet.line(vec![(x - CROSS, y - CROSS), (x + CROSS, y + CROSS)], ink, 1.5);
     sheet.line(vec![(x - CROSS, y + CROSS), (x + CROSS, y - CROSS)], ink, 1.5);

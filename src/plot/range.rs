@@ -34,6 +34,12 @@ impl Range {
         let timeline = &facts.result.timeline;
         let end = end_of(timeline, facts.scenario);
         let (first, last) = busy(timeline, end);
+        // Series count a request when it was sent; a row goes on until its answer is there.
+        let ends = facts.result.tracks.iter().filter_map(|track| Some(track.ended?.0.as_secs_f64()));
+        let last = ends.fold(last, f64::max);
+        if !facts.result.tracks.is_empty() {
+            return Range::tidy(first, last, facts.scenario, end);
+        }
         let Some((start, over)) = story(timeline, incident, last) else {
             return Range::tidy(first, last, facts.scenario, end);
         };

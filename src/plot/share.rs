@@ -9,6 +9,9 @@ use super::scale::Scale;
 use super::sheet::Sheet;
 use super::steps::{Bins, Ground};
 
+/// From this share on, failures are said beside the 429s.
+const MANY: f64 = 0.05;
+
 /// The share of one live class.
 pub(super) struct Share {
     met: Bins,
@@ -78,6 +81,11 @@ pub(super) fn band_bins(view: &View<'_>, p5: &[f64], p95: &[f64]) -> Option<(Bin
 }
 
 impl Share {
+    /// Whether no 429 was met, so that there is nothing but the marks of failures.
+    pub(super) fn is_marks_alone(&self) -> bool {
+        self.met.values.iter().all(|share| share.is_nan() || *share <= 0.0) && self.band.is_none()
+    }
+
     /// Draws the band, the share over it, and the band's upper edge over both.
     pub(super) fn draw(&self, sheet: &mut Sheet, view: &View<'_>, ground: &Ground<'_>) {
         if let Some((low, high)) = &self.band {
@@ -143,7 +151,11 @@ fn note(view: &View<'_>, class: usize) -> Option<Note> {
             (Some(_) | None, _) => format!("in the phase {phase}"),
         }
     });
-    let text = format!("of {offered}{} {when} met a 429", facts.tasks(class));
+    // A 429 that is outlived is a delay; one that is not is worth a word.
+    let failed = facts.value(&path("failed")).zip(facts.value(&path("offered")));
+    let failed = failed.filter(|(failed, offered)| *failed >= MANY * offered && *failed > 0.0);
+    let failed = failed.map_or(String::new(), |(failed, _)| format!("; {} failed for good", number::count(failed)));
+    let text = format!("of {offered}{} {when} met a 429{failed}", facts.tasks(class));
     let note = Note::new(number::share(share), text).spread(facts.spread(&path(LEAF), number::share));
     Some(if share > 0.0 { note.loud(view.theme.throttled.text) } else { note })
 }

@@ -40,12 +40,18 @@ fn fixtures() -> Vec<(&'static str, Fixture)> {
         ("huge", odd::huge()),
         ("tiny", odd::tiny()),
         ("five-classes", odd::five_classes()),
+        ("rows", odd::rows()),
         ("long-names", odd::long_names()),
     ]
 }
 
+/// A fixture in the wide layout.
+pub(super) fn draw_wide(fixture: &Fixture) -> Picture {
+    draw(fixture, &Theme::LIGHT, &Form::WIDE)
+}
+
 /// All words of a picture, in the order in which they are painted.
-fn said(picture: &Picture) -> String {
+pub(super) fn said(picture: &Picture) -> String {
     let svg = picture.svg(Setting::Page("run"));
     let texts = svg.lines().filter(|line| line.starts_with("<text"));
     texts.filter_map(|line| line.split(['<', '>']).nth(2)).collect::<Vec<_>>().join(" ")
@@ -154,12 +160,15 @@ fn workers_go_on_at_once_only_where_they_do() {
 
 #[test]
 fn what_workers_wait_for_is_named_after_what_is_there() {
-    let mut fixture = guarded(crate::explain::adversary::breaker());
-    let waiting = &mut fixture.result.timeline.classes[1].workers;
-    waiting[WorkerActivity::WaitingLimiter as usize][192..234].fill(60.0);
-    waiting[WorkerActivity::Serving as usize][192..234].fill(0.0);
-    let text = said(&draw(&fixture, &Theme::LIGHT, &Form::WIDE));
-    assert!(text.contains("waits for a breaker") && !text.contains("limiter"), "{text}");
+    let [breaker, slots] = crate::explain::adversary::guards();
+    for (guard, word) in [(breaker, "waits for a breaker"), (slots, "waits for a permit")] {
+        let mut fixture = guarded(guard);
+        let waiting = &mut fixture.result.timeline.classes[1].workers;
+        waiting[WorkerActivity::WaitingLimiter as usize][192..234].fill(60.0);
+        waiting[WorkerActivity::Serving as usize][192..234].fill(0.0);
+        let text = said(&draw(&fixture, &Theme::LIGHT, &Form::WIDE));
+        assert!(text.contains(word) && !text.contains("limiter"), "{text}");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::picture::Picture;
 use super::range::Range;
 use super::sheet::{Phrase, Sheet};
 use super::theme::Theme;
-use super::{answers, level, queue, share, workers};
+use super::{answers, level, queue, share, tracks, workers};
 use crate::experiment::RunResult;
 use crate::policy::pacer::Counts;
 use crate::report::guards::guards;
@@ -67,8 +67,12 @@ pub fn timeline(result: &RunResult, scenario: &Scenario, theme: &Theme, words: &
 }
 
 fn panels(view: &View<'_>) -> Vec<Panel> {
-    let mut panels = answers::panels(view);
-    panels.extend(share::panels(view));
+    // A run that can be told task by task needs no rates and shares of them.
+    let mut panels = tracks::panels(view);
+    if panels.is_empty() {
+        panels.extend(answers::panels(view));
+        panels.extend(share::panels(view));
+    }
     panels.extend(level::panels(view));
     panels.extend(queue::panels(view));
     panels.extend(workers::panels(view));
@@ -140,9 +144,13 @@ fn subtitle(sheet: &mut Sheet, view: &View<'_>, mut y: f64) -> f64 {
 
 /// How large the run is: `500 report jobs for 8 workers and 7,044 live turns; 700,000 input tokens per minute`.
 fn size(facts: &Facts<'_>) -> String {
+    // Many classes of one task each are told in their rows.
+    let tracks = &facts.result.tracks;
+    let rows = tracks.len() > 3 && tracks.len() == facts.scenario.traffic.len();
     let classes: Vec<String> = facts
         .classes()
         .into_iter()
+        .filter(|_| !rows)
         .map(|i| {
             let arrived: u64 = facts.result.timeline.classes[i].arrivals.iter().map(|&n| u64::from(n)).sum();
             let workers = match facts.class(i).workers() {
@@ -173,7 +181,8 @@ fn size(facts: &Facts<'_>) -> String {
             )
         })
         .collect();
-    let mut parts = vec![enumerated(&classes)];
+    let mut parts =
+        vec![if rows { format!("{} tasks, one of each class", tracks.len()) } else { enumerated(&classes) }];
     if !limits.is_empty() {
         parts.push(format!("limit{}: {}", if limits.len() > 1 { "s" } else { "" }, limits.join(", ")));
     }
@@ -280,9 +289,11 @@ fn absent(view: &View<'_>, panels: &[Panel]) -> Option<String> {
     let has = |is: fn(&Body) -> bool| panels.iter().any(|panel| is(&panel.body));
     let facts = &view.facts;
     let mut missing = Vec::new();
-    if facts.live().is_empty() {
+    // The fate of every task is in its row, where there are rows.
+    let told = has(|body| matches!(body, Body::Tracks(_)));
+    if !told && facts.live().is_empty() {
         missing.push("no live turns".to_string());
-    } else if !has(|body| matches!(body, Body::Share(_))) {
+    } else if !told && !has(|body| matches!(body, Body::Share(_))) {
         missing.push("no live turn met a 429 or failed".to_string());
     }
     if facts.scenario.provider.limits.is_empty() {
@@ -290,9 +301,9 @@ fn absent(view: &View<'_>, panels: &[Panel]) -> Option<String> {
     } else if !has(|body| matches!(body, Body::Level(_))) {
         missing.push("no limit was drawn on in the time shown".to_string());
     }
-    if facts.jobs().is_empty() {
+    if !told && facts.jobs().is_empty() {
         missing.push("no jobs, so no queue and no workers".to_string());
-    } else if !has(|body| matches!(body, Body::Queue(_))) {
+    } else if !told && !has(|body| matches!(body, Body::Queue(_))) {
         missing.push("no job had to wait and none failed".to_string());
     }
     (!missing.is_empty() && !panels.is_empty())

@@ -19,6 +19,7 @@ pub mod hint;
 pub mod hops;
 pub mod host;
 pub mod jitter;
+mod oversleep;
 pub mod pacer;
 pub mod permanent;
 pub mod retry;

@@ -81,6 +81,9 @@ pub enum DeadlineCheck {
     Elapsed,
     /// As `Elapsed`, but the last wait is cut to end at the limit.
     ElapsedCut,
+    /// As `Elapsed`, and once more when the wait is over: it may end past the limit, but no attempt begins there. Then
+    /// what comes out is a timeout, and no longer the failure that was to be repeated.
+    BeforeAttempt,
 }
 
 /// What changes in a layer between its attempts.
@@ -193,7 +196,9 @@ impl RetryPolicy {
             let over = match deadline.check {
                 DeadlineCheck::BeforeWait => spent + wait > deadline.total,
                 DeadlineCheck::BeforeWaitStrict => spent + wait >= deadline.total,
-                DeadlineCheck::Elapsed | DeadlineCheck::ElapsedCut => spent >= deadline.total,
+                DeadlineCheck::Elapsed | DeadlineCheck::ElapsedCut | DeadlineCheck::BeforeAttempt => {
+                    spent >= deadline.total
+                }
             };
             if over && (spent_attempts || !self.stops_at_both) {
                 return self.last_failure(pay, GiveUp::Deadline);
@@ -276,6 +281,13 @@ impl RetryPolicy {
         let (low, high) = self.jitter.range(clamp(backoff.shortest(n)), clamp(backoff.longest(n)));
         let longest = self.longest_wait.unwrap_or(SimDuration::MAX);
         (low.min(longest), high.min(longest))
+    }
+
+    /// Whether the total time ran out in the wait that has just ended, so that no attempt begins any more.
+    pub fn is_over_after_wait(&self, state: &LayerState, now: SimTime) -> bool {
+        self.deadline.is_some_and(|Deadline { total, check }| {
+            check == DeadlineCheck::BeforeAttempt && now - state.since >= total
+        })
     }
 
     /// The longest time that an attempt which begins now may take.

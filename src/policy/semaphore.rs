@@ -42,6 +42,14 @@ impl Semaphore {
         if self.is_pool { Outcome::PoolTimedOut } else { Outcome::LimiterFull }
     }
 
+    /// How long it lets somebody stand in line; `None` is as long as it takes.
+    pub const fn patience(&self) -> Option<SimDuration> {
+        match self.when_full {
+            WhenFull::Reject => Some(SimDuration::ZERO),
+            WhenFull::Wait(longest) => longest,
+        }
+    }
+
     /// Whether it can refuse at all.
     pub const fn can_refuse(&self) -> bool {
         !matches!(self.when_full, WhenFull::Wait(None))

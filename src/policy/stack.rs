@@ -173,12 +173,18 @@ impl Client {
             Input::Woken if self.is_in_hops(*cursor) && self.has_left_hops(states, now) => {
                 self.leave_hops(cursor.inside(), states, cursor, now, host)
             }
-            Input::Woken => Walk::GoesOn(cursor.inside()),
+            Input::Woken => match self.overslept(states, *cursor, now, host) {
+                Some(at) => self.outward(at + 1, &Answer::TIMED_OUT, states, cursor, now, host),
+                None => Walk::GoesOn(cursor.inside()),
+            },
             Input::Answered(answer) if answer.outcome == Outcome::TimedOut && self.has_left_hops(states, now) => {
                 self.leave_hops(0, states, cursor, now, host)
             }
             Input::Answered(answer) => self.outward(0, &answer, states, cursor, now, host),
             Input::Joined(answer) => self.outward(self.queue_edge, &answer, states, cursor, now, host),
+            Input::Refused(_) if self.is_in_hops(*cursor) && self.has_left_hops(states, now) => {
+                self.leave_hops(cursor.at as usize + 1, states, cursor, now, host)
+            }
             Input::Refused(why) => {
                 host.note(Note::Refused(cursor.at as usize, why));
                 self.outward(cursor.at as usize + 1, &Answer::failed(why), states, cursor, now, host)
@@ -260,7 +266,7 @@ impl Client {
                     }
                     Gate::Line(until) => {
                         cursor.stand(at, false);
-                        return Inward::Stops(Next::Line(until));
+                        return Inward::Stops(Next::Line(self.no_longer_than_the_client_waits(until, at, states)));
                     }
                     Gate::Wait(until) => {
                         cursor.stand(at, true);

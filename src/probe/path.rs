@@ -224,7 +224,7 @@ fn goes_on_for_ever(client: &Client, script: &Script, path: &Path) -> bool {
 /// When request number `n` ends, and with what: the scripted answer, or the client's timeout.
 pub(super) fn ask(client: &Client, script: &Script, states: &[LayerState], now: SimTime, n: u64) -> (SimTime, Answer) {
     let entry = script.entry(n);
-    let answer = entry.answer(client.grammar());
+    let answer = entry.answer(client.grammar(), entry.after.map_or(now, |after| now + after));
     let patience = client.timeout_at(states, now).map_or(SimTime::NEVER, |timeout| now + timeout);
     match entry.after {
         Some(after) if now + after <= patience => (now + after, answer),

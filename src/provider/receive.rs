@@ -167,7 +167,7 @@ fn windows(settings: &Provider) -> Vec<u32> {
 fn scripted(script: &Script, fault: usize, now: SimTime, request: &Request<'_>) -> Verdict {
     let entry = script.entry(u64::from(request.ordinal));
     let Some(after) = entry.after else { return Verdict::Never { by: AnsweredBy::Fault(fault) } };
-    let answer = entry.answer(request.grammar);
+    let answer = entry.answer(request.grammar, now + after);
     let by = if answer.is_delivered() { AnsweredBy::Service } else { AnsweredBy::Fault(fault) };
     Verdict::Answered { at: now + after, answer, by }
 }

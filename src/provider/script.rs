@@ -5,10 +5,10 @@
 //! dates hold commas. The last answer repeats for ever, and the word `forever` may say so.
 
 use super::header_text::said;
-use crate::policy::answer::{Answer, Code, Outcome};
+use crate::policy::answer::{Answer, Code, Hint, Outcome};
 use crate::policy::header::{HintGrammar, HintHeader, Said};
-use crate::units::SimDuration;
 use crate::units::parse;
+use crate::units::{SimDuration, SimTime};
 
 /// What a scripted server answers, in order; the last answer repeats.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +29,8 @@ pub struct Entry {
     should_retry: Option<bool>,
     code: Code,
     hints: Vec<(HintHeader, Said)>,
+    /// Which of the hints are dates: the later they are read, the shorter is the wait.
+    dates: Vec<bool>,
 }
 
 /// What is wrong with a script.
@@ -45,11 +47,14 @@ pub struct ScriptFault {
 /// The most answers of a script.
 const MOST_ENTRIES: usize = 100_000;
 
+/// The most hints of one answer.
+const MOST_HINTS: usize = 16;
+
 const FORMS: &str = "write a status from 200 to 599, or one of drop, unreachable, cut, hang, silence, stream_failed, \
                      stream_broken, such as '429 retry-after=2, 200'";
 
 impl Script {
-    /// The script of this text; dates are read as seen at `now_unix_s`. All faults are found, not only the first.
+    /// The script of this text; `now_unix_s` is what the clock shows when the run begins, for dates. All faults are found, not only the first.
     pub fn parse(text: &str, now_unix_s: f64) -> Result<Script, Vec<ScriptFault>> {
         let (mut entries, mut faults) = (Vec::new(), Vec::new());
         let pieces = pieces(text, ',');
@@ -84,15 +89,24 @@ impl Script {
 }
 
 impl Entry {
-    /// The answer as a client with this grammar sees it.
-    pub fn answer(&self, grammar: &HintGrammar) -> Answer {
-        Answer {
-            outcome: self.outcome,
-            status: self.status,
-            should_retry: self.should_retry,
-            hint: grammar.read(&self.hints),
-            code: self.code,
+    /// The answer as a client with this grammar sees it when it comes at `now`.
+    pub fn answer(&self, grammar: &HintGrammar, now: SimTime) -> Answer {
+        let (outcome, status, should_retry, code) = (self.outcome, self.status, self.should_retry, self.code);
+        let hint = if self.dates.contains(&true) { self.read_at(grammar, now) } else { grammar.read(&self.hints) };
+        Answer { outcome, status, should_retry, hint, code }
+    }
+
+    /// What the hints come to at `now`: dates are waits from then on.
+    fn read_at(&self, grammar: &HintGrammar, now: SimTime) -> Hint {
+        let passed = (now - SimTime::ZERO).as_secs_f64();
+        let mut hints = [(HintHeader::RetryAfter, Said::Unreadable); MOST_HINTS];
+        for ((place, hint), is_date) in hints.iter_mut().zip(&self.hints).zip(&self.dates) {
+            *place = match *hint {
+                (header, Said::Date(wait)) if *is_date => (header, Said::Date(wait - passed)),
+                as_it_was => as_it_was,
+            };
         }
+        grammar.read(&hints[..self.hints.len()])
     }
 }
 
@@ -134,6 +148,7 @@ fn entry(text: &str, span: std::ops::Range<usize>, is_last: bool, now_unix_s: f6
         should_retry: None,
         code: Code::NONE,
         hints: Vec::new(),
+        dates: Vec::new(),
     };
     let mut head = false;
     let mut keys: Vec<String> = Vec::new();
@@ -223,7 +238,12 @@ fn field(read: &mut Entry, key: &str, value: &str, now_unix_s: f64) -> Result<()
         .iter()
         .find(|(_, name)| *name == key || key.starts_with("x-ratelimit-reset") && *name == "x-ratelimit-reset");
     if let Some((header, _)) = known {
-        read.hints.push((*header, said(*header, value, now_unix_s)));
+        if read.hints.len() == MOST_HINTS {
+            return Err((format!("is one hint more than {MOST_HINTS}"), "leave some out".to_owned()));
+        }
+        let said = said(*header, value, now_unix_s);
+        read.hints.push((*header, said));
+        read.dates.push(matches!(said, Said::Date(_)) && !value.trim().starts_with('@'));
     }
     // Any other header may stand there, since no library looks at it; but not one that was meant to be looked at.
     match meant(key).filter(|_| known.is_none()) {
@@ -256,7 +276,6 @@ fn shown(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::answer::Hint;
 
     fn script(text: &str) -> Script {
         Script::parse(text, 0.0).unwrap()
@@ -269,8 +288,22 @@ mod tests {
     #[test]
     fn the_last_answer_repeats() {
         let script = script("529, 529, 200");
-        let statuses: Vec<u16> = (0..5).map(|n| script.entry(n).answer(&HintGrammar::plain()).status).collect();
+        let statuses: Vec<u16> =
+            (0..5).map(|n| script.entry(n).answer(&HintGrammar::plain(), SimTime::ZERO).status).collect();
         assert_eq!(statuses, [529, 529, 200, 200, 200]);
+    }
+
+    #[test]
+    fn a_date_comes_nearer_and_a_date_from_now_does_not() {
+        let after = |text: &str, seconds: f64| {
+            script(text).entry(0).answer(&HintGrammar::plain(), SimTime::from_secs_f64(seconds)).hint
+        };
+        let wait = |seconds| Hint::After(SimDuration::from_secs(seconds));
+        let date = "429 retry-after='Thu, 01 Jan 1970 00:01:00 GMT'";
+        assert_eq!([0.0, 20.0].map(|at| after(date, at)), [wait(60), wait(40)]);
+        assert_eq!(after(date, 60.0), Hint::None);
+        assert_eq!([0.0, 20.0].map(|at| after("429 retry-after=@date+60", at)), [wait(60), wait(60)]);
+        assert_eq!([0.0, 20.0].map(|at| after("429 retry-after=60", at)), [wait(60), wait(60)]);
     }
 
     #[test]
@@ -278,11 +311,11 @@ mod tests {
         let script =
             script("slow=3s 429 retry-after='7' x-should-retry=false error_code=\"a, b\" x-other=1, drop forever");
         let first = script.entry(0);
-        let answer = first.answer(&HintGrammar::plain());
+        let answer = first.answer(&HintGrammar::plain(), SimTime::ZERO);
         assert_eq!(first.after, Some(SimDuration::from_secs(3)));
         assert_eq!((answer.status, answer.should_retry), (429, Some(false)));
         assert_eq!((answer.hint, answer.code), (Hint::After(SimDuration::from_secs(7)), Code::named("a, b")));
-        assert_eq!(script.entry(1).answer(&HintGrammar::plain()).outcome, Outcome::Dropped);
+        assert_eq!(script.entry(1).answer(&HintGrammar::plain(), SimTime::ZERO).outcome, Outcome::Dropped);
         assert_eq!(script.entries().len(), 2);
     }
 

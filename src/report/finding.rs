@@ -5,6 +5,7 @@ use crate::experiment::Figure;
 
 use super::quantity::{Unit, modes_of};
 use super::story::{Multiplied, Scope, Story, Subject};
+use super::tally::tally;
 use super::words::{capitalised, counted, readable, requests, spelled, task, tasks};
 
 /// Below this many requests per request needed nothing was amplified worth a headline.
@@ -18,6 +19,9 @@ const ALL: f64 = 0.999;
 
 /// The finding of a run, in one sentence.
 pub fn finding(subject: &Subject<'_>) -> String {
+    if let Some(tally) = tally(subject) {
+        return tally;
+    }
     let Some(story) = Story::of(subject) else {
         return "Nothing arrived, so nothing was sent.".to_owned();
     };

@@ -23,6 +23,7 @@ pub mod quantity;
 pub mod request_log;
 pub mod schema;
 pub mod story;
+mod tally;
 pub mod text;
 pub mod warning;
 pub mod words;

@@ -1,5 +1,6 @@
 //! Names in a sentence: numbers up to twelve in letters, plurals of the names that a scenario gives to its classes.
 
+use crate::policy::answer::{Answer, Outcome};
 use crate::traffic::TrafficClass;
 
 use super::quantity::count;
@@ -54,6 +55,17 @@ pub fn tasks(class: &TrafficClass) -> String {
 /// So many tasks of the class, in digits: "1 report", "140 reports".
 pub fn counted(value: f64, class: &TrafficClass) -> String {
     format!("{} {}", count(value), if value == 1.0 { task(class) } else { tasks(class) })
+}
+
+/// An answer in a word or two: its status, or what came instead of one.
+pub fn answered(answer: &Answer) -> String {
+    if matches!(answer.outcome, Outcome::Delivered | Outcome::Refused) {
+        answer.status.to_string()
+    } else if answer.outcome == Outcome::TimedOut {
+        "timeout".to_owned()
+    } else {
+        readable(answer.outcome.word())
+    }
 }
 
 /// The sentence with a capital first letter.

@@ -161,7 +161,13 @@ pub(super) fn times_out_at_once(client: &Client, layer: usize) -> bool {
     let own = client.elements()[layer].role.policy();
     let goes_on_at_the_end = |policy: &RetryPolicy| match policy.deadline.map(|deadline| deadline.check) {
         Some(DeadlineCheck::BeforeWait) => true,
-        None | Some(DeadlineCheck::BeforeWaitStrict | DeadlineCheck::Elapsed | DeadlineCheck::ElapsedCut) => false,
+        None
+        | Some(
+            DeadlineCheck::BeforeWaitStrict
+            | DeadlineCheck::Elapsed
+            | DeadlineCheck::ElapsedCut
+            | DeadlineCheck::BeforeAttempt,
+        ) => false,
     };
     around.any(shrinks) || own.is_some_and(|policy| shrinks(policy) && goes_on_at_the_end(policy))
 }

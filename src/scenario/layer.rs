@@ -210,6 +210,7 @@ fn deadline(reader: &Reader<'_>) -> Read<Option<Deadline>> {
         ("before_wait_strict", DeadlineCheck::BeforeWaitStrict),
         ("elapsed", DeadlineCheck::Elapsed),
         ("elapsed_cut", DeadlineCheck::ElapsedCut),
+        ("before_attempt", DeadlineCheck::BeforeAttempt),
     ];
     let check = reader.or("budget_check", DeadlineCheck::BeforeWait, |field| field.word(&checks));
     if let (None, Some(field)) = (reader.get("total_budget"), reader.get("budget_check")) {

@@ -148,11 +148,8 @@ impl<'a> Bank<'a> {
                     Gate::Pass
                 }
             }
-            (Mechanism::Semaphore(semaphore), State::Semaphore(state, line)) => {
+            (Mechanism::Semaphore(semaphore), State::Semaphore(state, _)) => {
                 let gate = semaphore.enter(state, now);
-                if let Gate::Line(until) = gate {
-                    line.join(InLine { class: asker.class, run, since: now, until });
-                }
                 if told_apart(self.guards[guard].scope) {
                     self.homes[guard].set(asker.class, run, instance);
                 }
@@ -224,6 +221,14 @@ impl<'a> Bank<'a> {
         }
     }
 
+    /// The run stands in line before this guard.
+    pub(super) fn stand_in_line(&mut self, guard: usize, asker: Asker, waiter: InLine) {
+        let instance = self.instance(guard, asker);
+        if let State::Semaphore(_, line) = &mut self.states[instance] {
+            line.join(waiter);
+        }
+    }
+
     /// The run gives up if it still stands in line, until now, before this guard; says how that ends for the layers
     /// outside.
     pub(super) fn give_up(&mut self, guard: usize, asker: Asker, run: u32, now: SimTime) -> Option<Outcome> {
@@ -235,7 +240,9 @@ impl<'a> Bank<'a> {
         };
         let waiter = line.give_up(asker.class, run, now)?;
         self.counts[guard].waited += now - waiter.since;
-        self.counts[guard].refused += 1;
+        // A client may be less patient with a hop than the hop's guard is.
+        self.counts[guard].refused +=
+            u64::from(semaphore.patience().is_some_and(|longest| waiter.since + longest <= now));
         Some(semaphore.refusal())
     }
 

@@ -29,18 +29,17 @@ impl Line {
     }
 
     /// Takes the run out if it stands there until this very instant. All who wait before one semaphore are equally
-    /// patient, so whoever gives up has come to the front.
+    /// patient, but for clients that lose patience with a hop, so whoever gives up is at the front as a rule.
     pub(super) fn give_up(&mut self, class: u16, run: u32, now: SimTime) -> Option<InLine> {
         let is_meant = |waiter: &InLine| (waiter.class, waiter.run, waiter.until) == (class, run, now);
-        let place = self.0.iter().take_while(|waiter| waiter.until <= now).position(is_meant)?;
+        let place = self.0.iter().position(is_meant)?;
         self.0.remove(place)
     }
 
-    /// Takes the run out, whenever it would have given up; says whether it stood there.
+    /// Takes the run out; says whether it stood there.
     pub(super) fn leave(&mut self, class: u16, run: u32) -> bool {
-        let before = self.0.len();
-        self.0.retain(|waiter| (waiter.class, waiter.run) != (class, run));
-        self.0.len() < before
+        let place = self.0.iter().position(|waiter| (waiter.class, waiter.run) == (class, run));
+        place.is_some_and(|place| self.0.remove(place).is_some())
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &InLine> {

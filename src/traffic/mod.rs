@@ -3,6 +3,8 @@
 pub mod arrivals;
 pub mod step_client;
 
+use std::ops::Range;
+
 use crate::random::Distribution;
 use crate::units::SimDuration;
 
@@ -90,9 +92,21 @@ impl TrafficClass {
         first + 1 + others.count()
     }
 
+    /// The steps of each stage, in order; those of one stage run at once.
+    pub fn stages(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        let first = (!self.steps.is_empty()).then(|| 0..self.stage_end(0));
+        let next = |stage: &Range<usize>| (stage.end < self.steps.len()).then(|| stage.end..self.stage_end(stage.end));
+        std::iter::successors(first, next)
+    }
+
+    /// The stages of more than one step.
+    pub fn groups(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        self.stages().filter(|stage| stage.len() > 1)
+    }
+
     /// Whether some of its steps run at once.
     pub fn has_groups(&self) -> bool {
-        (0..self.steps.len()).any(|step| self.stage_end(step) > step + 1)
+        self.groups().next().is_some()
     }
 
     /// How many workers the class has; 0 for turns.

@@ -247,6 +247,60 @@ fn a_saturated_bucket_that_credits_its_sleep_twice_lets_twice_its_rate_pass() {
 }
 
 #[test]
+fn steps_at_once_hold_a_permit_each_and_those_that_are_dropped_give_theirs_back() {
+    // By hand: three steps at once and one permit. The first is refused after a second, and passes the permit on; where
+    // the others are dropped then, the next one has it and has not yet been told.
+    let steps = |when: &str| {
+        format!(
+            r#"
+            horizon = "1h"
+            [provider.faults.first]
+            respond = {{ script = "slow=1s 529" }}
+            [guards.slots]
+            semaphore = {{ permits = 1, wait_at_most = "20s" }}
+            [clients.c]
+            layers = [{{ guard = "slots" }}]
+            [traffic.turn]
+            kind = "turns"
+            client = "c"
+            arrivals = {{ at = ["0s", "100s"] }}
+            when_one_fails = "{when}"
+            steps = [
+              {{ name = "a", group = "g", input_tokens = 1, latency = "1s" }},
+              {{ name = "b", group = "g", input_tokens = 1, latency = "1s" }},
+              {{ name = "c", group = "g", input_tokens = 1, latency = "1s" }},
+            ]
+            "#
+        )
+    };
+    assert_eq!(ends(&steps("wait")), [3.0, 103.0]);
+    assert_eq!(ends(&steps("cancel")), [1.0, 101.0]);
+    for when in ["wait", "cancel"] {
+        let guard = outcome(&steps(when)).guards[0];
+        assert_eq!((guard.in_use, guard.most_in_use, guard.waits, guard.refused), (0, 1, 4, 0), "{when}");
+    }
+}
+
+#[test]
+fn a_client_that_gives_up_on_a_hop_leaves_its_line() {
+    // By hand: a gateway lets one request pass at once, each takes two seconds, the client waits three seconds for it.
+    // The first is answered at 2 s; the second goes out then and is given up at 3 s, and so is the third, in line.
+    let three = r#"{ at = ["0s", "0s", "0s"] }"#;
+    let behind = |settings: &str| {
+        let layers = r#"{ guard = "slots", kind = "hop" }, { name = "sdk", max_attempts = 1, retry_on = "none", timeout = "3s" }"#;
+        turns(&semaphore(settings), "", layers, three, r#"input_tokens = 1, latency = "2s""#)
+    };
+    assert_eq!(ends(&behind("permits = 1")), [2.0, 3.0, 3.0]);
+    // The gateway's own patience is shorter: what it refuses comes back at once.
+    assert_eq!(ends(&behind("permits = 1, wait_at_most = \"1s\"")), [2.0, 1.0, 1.0]);
+    assert_eq!(ends(&behind("permits = 1, wait_at_most = \"10s\"")), [2.0, 3.0, 3.0]);
+    for (settings, refused) in [("permits = 1", 0), ("permits = 1, wait_at_most = \"1s\"", 2)] {
+        let guard = outcome(&behind(settings)).guards[0];
+        assert_eq!((guard.in_use, guard.waits, guard.refused), (0, 2, refused), "{settings}");
+    }
+}
+
+#[test]
 fn the_shipped_batch_shows_the_published_bucket_failing_and_the_repaired_one_not() {
     let run = |variant: &str| Run::of(&super::stage::shipped("concurrency", variant, &[]), 1);
     let (published, repaired, bare) = (run("published"), run("repaired"), run("bare"));

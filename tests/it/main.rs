@@ -2,6 +2,7 @@
 //!
 //! - `theory`: queueing theory and closed forms; the interval over replicates covers the formula.
 //! - `field_cases`: situations from public reports with the answer worked out by hand.
+//! - `systems`: the systems of the write-ups, each of which shows what it is there to show.
 //! - `storms`: the incident comes out as reported, and each remedy does what it should.
 //! - `remedies`: no hint of `explain` makes worse what it is a remedy for.
 //! - `conformance`: every measured case of every client library.
@@ -12,6 +13,7 @@
 //! - `conservation`: what must add up, adds up, in random scenarios from `small_world`.
 //! - `concurrency`: semaphores, connection pools, size checks, and a bucket that credits its sleep twice.
 //! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
+//! - `gallery`: the pictures of `docs/gallery.md` are today's.
 //! - `golden`: every number of every shipped scenario against `tests/golden/`.
 //! - `several_at_once`: hops and hedges, which send what the application does not see.
 //! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
@@ -35,6 +37,8 @@ mod conformance;
 mod conservation;
 mod determinism;
 mod field_cases;
+#[cfg(feature = "cli")]
+mod gallery;
 mod golden;
 mod guard_errors;
 mod header_grammar;
@@ -59,5 +63,6 @@ mod small_world;
 mod stage;
 mod step_clients;
 mod storms;
+mod systems;
 mod theory;
 mod tidy;

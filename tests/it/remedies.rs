@@ -40,7 +40,8 @@ fn metric(warning: &Warning) -> (&'static str, f64) {
         | Code::RequestExceedsLimit
         | Code::SemaphoreBelowWorkers
         | Code::PoolBelowWorkers
-        | Code::PoolOutsideRetries => (if live { "classes.live.requests" } else { "classes.report.requests" }, 1.02),
+        | Code::PoolOutsideRetries
+        | Code::PermitsWithoutWorkers => (if live { "classes.live.requests" } else { "classes.report.requests" }, 1.02),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Requests that the application never sees: those of hops, and those of hedges.
 
 use super::stage::{Replicates, Run, facts, read};
+use retrycast::explain::explain;
 use retrycast::policy::{Client, Element, Kind, Role};
 use retrycast::random::{Distribution, math};
 use retrycast::scenario::{Scenario, Source, load};
@@ -294,4 +295,15 @@ fn dropped_steps_give_back_what_they_hold_and_leave_their_line() {
     let sent: Vec<(u8, f64)> = requests(&scenario).iter().map(|request| (request.0, request.1)).collect();
     let expected = [(0, 0.0), (1, 1.0), (2, 1.0), (0, 1.5), (1, 2.5), (2, 2.5), (0, 3.0), (1, 4.0), (2, 4.0)];
     assert_eq!(sent, expected);
+}
+
+#[test]
+fn a_group_that_fails_may_cost_all_of_its_steps() {
+    // By hand, two requests a step. Restarting, three runs that each fail at the last step: 3 · 5 · 2. Resuming, 2 for
+    // `plan`, 6 for the group in each of three runs, 2 for `write`: 22; without the group it would be 10 + 2 · 2.
+    let most = |queue: &str| explain(&jobs(r#""0s""#, "", queue, "")).classes[0].worst.per_task;
+    assert_eq!((most(""), most(r#"resume = "failed_step""#)), (Some(30), Some(22)));
+    // One step of a group: 2 requests in each of three runs, whichever of the others fails it.
+    let site = explain(&jobs(r#""0s""#, "", r#"resume = "failed_step""#, "")).classes[0].worst.per_call_site;
+    assert_eq!(site, Some(6));
 }

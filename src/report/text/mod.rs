@@ -9,11 +9,13 @@ mod page;
 mod sparklines;
 mod tables;
 mod tasks;
+mod tracks;
 
 use crate::report::finding::finding;
 use crate::report::json::digest;
 use crate::report::quantity::count;
 use crate::report::story::{Story, Subject};
+use crate::report::tally::is_tally;
 use crate::report::warning::warnings;
 
 pub use page::{MAX_WIDTH, MIN_WIDTH, Page};
@@ -23,12 +25,16 @@ pub use page::{MAX_WIDTH, MIN_WIDTH, Page};
 pub fn summary(subject: &Subject<'_>, columns: usize) -> String {
     let mut page = Page::new(columns);
     page.paragraph("", &page::tinted(&finding(subject)));
-    if let Some(story) = Story::of(subject) {
+    // Where each class is a situation of its own, no class is the one to tell of.
+    if is_tally(subject) && tracks::write(&mut page, subject) {
+    } else if let Some(story) = Story::of(subject) {
         factors::write(&mut page, subject, &story);
         if subject.is_replicated() {
             intervals::write(&mut page, subject, &story);
         }
-        sparklines::write(&mut page, subject, &story);
+        if !tracks::write(&mut page, subject) {
+            sparklines::write(&mut page, subject, &story);
+        }
         tables::write(&mut page, subject);
         models::write(&mut page, subject);
         tasks::write(&mut page, subject, &story);

@@ -11,6 +11,7 @@ use crate::random::{Distribution, Stream};
 use crate::sim::bank::Asker;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
+use crate::sim::line::InLine;
 use crate::sim::observer::{Fact, Fate, Observer};
 use crate::sim::record::{Doing, NO_TASK, NO_WORKER, Run, STEP_IS_DONE, Task};
 use crate::sim::workforce::Waiter;
@@ -188,7 +189,10 @@ impl<'a, O: Observer> Engine<'a, O> {
 
     /// The run waits until a guard calls it up, or until it gives up.
     pub(super) fn stand_in_line(&mut self, class: u16, run: u32, until: SimTime) {
+        let now = self.now();
         self.states[class as usize].runs.get_mut(run).doing = Doing::WaitingLimiter;
+        let Some((guard, asker)) = self.guard_before(class, run) else { return };
+        self.bank.stand_in_line(guard, asker, InLine { class, run, since: now, until });
         if until < SimTime::NEVER {
             // Behind the releases of its instant: a permit that comes back then is in time.
             self.events.push(until, Rank::Attempt, Event::LineEnds { class, run }.pack());
@@ -198,6 +202,9 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// The run's patience is over, if it stands in line still: it may have been called up, or be another run by now.
     pub(super) fn line_ends(&mut self, class: u16, run: u32) {
         let now = self.now();
+        if self.states[class as usize].runs.get(run).doing != Doing::WaitingLimiter {
+            return;
+        }
         let Some((guard, asker)) = self.guard_before(class, run) else { return };
         let Some(why) = self.bank.give_up(guard, asker, run, now) else { return };
         if asker.worker != NO_WORKER {

@@ -136,7 +136,7 @@ fn walk<D: Draws>(client: &Client, scripts: &[Script], draws: impl Fn(usize, u64
             Next::Send => {
                 way.waits.extend(ended.map(|ended: SimTime| now - ended));
                 way.steps.push(step);
-                way.last = scripts[step].entry(asked[step]).answer(client.grammar());
+                way.last = scripts[step].entry(asked[step]).answer(client.grammar(), now);
                 asked[step] += 1;
                 world.sent += 1;
                 (ended, input) = (Some(now), Input::Answered(way.last));
