@@ -1,5 +1,6 @@
 //! The systems of the write-ups that the project comes from, as shipped scenarios: each shows what it is there to show.
 
+use retrycast::provider::AnsweredBy;
 use retrycast::random::Seed;
 use retrycast::scenario::Scenario;
 use retrycast::sim::{Fact, Fate};
@@ -160,4 +161,25 @@ fn each_caller_is_best_served_by_a_policy_of_its_own() {
     // What retries lose in an overload of four in five: 0.8 to the twelfth of the batch, 7 %.
     let lost = Replicates::of(&shipped("who_waits", "same_for_all", &[]), Seed(1).0, 40).mean("classes.batch.failed");
     assert!(lost > 1.0, "{lost}");
+}
+
+#[test]
+fn the_log_tells_limits_apart_that_answer_with_one_status() {
+    let scenario = shipped("who_sent_the_429", "base", &[]);
+    let refused = |fact: &Fact| match fact {
+        Fact::RequestEnded { class, answer, by: AnsweredBy::Limit(limit), sent, .. } => {
+            assert_eq!(answer.status, 429);
+            let names = (&scenario.provider.limits[*limit].name, &scenario.traffic[usize::from(*class)].name);
+            Some((names.0.clone(), names.1.clone(), sent.as_secs_f64()))
+        }
+        Fact::RequestEnded { .. } | Fact::TaskArrived { .. } | Fact::TaskEnded { .. } => None,
+    };
+    for seed in 1..=5 {
+        let refused: Vec<_> = facts(&scenario, seed).iter().filter_map(refused).collect();
+        let met = |limit: &str, class: &str| refused.iter().any(|(by, whose, _)| by == limit && whose == class);
+        // The account's tokens refuse whoever comes; a limit of one model refuses those who ask for it, and nobody else.
+        assert!(met("account_tokens", "import") && met("account_tokens", "chat"), "seed {seed}");
+        assert!(met("model_requests", "classify") && !met("model_requests", "chat"), "seed {seed}");
+        assert!(!met("model_requests", "import") && !met("account_tokens", "classify"), "seed {seed}");
+    }
 }

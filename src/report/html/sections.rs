@@ -70,8 +70,9 @@ const fn class(tint: Tint) -> &'static str {
     }
 }
 
-/// The timeline; its numbers stand in the table below and in `timeline.csv`.
-pub(super) fn timeline(extras: Extras<'_>, finding: &str) -> String {
+/// The timeline; its numbers stand in the table below and in `timeline.csv`, or in the log of requests where single
+/// requests are shown.
+pub(super) fn timeline(subject: &Subject<'_>, extras: Extras<'_>, finding: &str) -> String {
     let Some(timelines) = extras.timelines else { return String::new() };
     let figure = |class: &str, svg: &str| {
         // An XML declaration has no place inside a page.
@@ -88,10 +89,12 @@ pub(super) fn timeline(extras: Extras<'_>, finding: &str) -> String {
         figure("on-dark narrow", timelines.narrow_dark),
     ]
     .concat();
-    format!(
-        "<section>\n<h2>What happened when</h2>\n{figures}\
-         <p class=\"foot\">The numbers of this picture are in <code>timeline.csv</code> beside this page.</p>\n</section>\n",
-    )
+    let numbers = if subject.result.tracks.is_empty() {
+        "The numbers of this picture are in <code>timeline.csv</code> beside this page."
+    } else {
+        "The requests of this picture are in the log that <code>--log</code> writes."
+    };
+    format!("<section>\n<h2>What happened when</h2>\n{figures}<p class=\"foot\">{numbers}</p>\n</section>\n")
 }
 
 /// The table by phase; on a phone each row becomes a block.

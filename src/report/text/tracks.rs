@@ -48,7 +48,11 @@ fn waits(track: &Track) -> Vec<String> {
 
 /// As many as there is room for.
 fn elided(waits: &[String], room: usize) -> String {
-    let shown = |n: usize| if n == waits.len() { waits.join(", ") } else { format!("{}, …", waits[..n].join(", ")) };
+    let shown = |n: usize| match n {
+        n if n == waits.len() => waits.join(", "),
+        0 => "…".to_owned(),
+        n => format!("{}, …", waits[..n].join(", ")),
+    };
     (0..=waits.len()).rev().map(shown).find(|text| text.chars().count() <= room).unwrap_or_default()
 }
 
@@ -63,4 +67,46 @@ fn end(track: &Track) -> String {
         None => "not over".to_owned(),
     };
     format!("{} {fate}", left(&last, 13))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Sent;
+    use crate::policy::answer::Answer;
+    use crate::report::fixture;
+    use crate::units::SimTime;
+
+    #[test]
+    fn a_task_is_told_in_one_line() {
+        let at = SimTime::from_secs_f64;
+        let sent = |from: f64, to: f64, answer: Answer| Sent { sent: at(from), ended: at(to), answer };
+        let (scenario, mut result) = (fixture::scenario(), fixture::single());
+        let requests = vec![
+            sent(1.0, 2.0, Answer::refused(529)),
+            sent(2.5, 3.0, Answer::TIMED_OUT),
+            // A step that is answered is followed by the next one without a wait.
+            sent(4.0, 6.0, Answer::DELIVERED),
+            sent(6.0, 8.0, Answer::DELIVERED),
+        ];
+        let ended = Some((at(8.0), Fate::Delivered));
+        result.tracks = vec![
+            Track { class: 0, task: 0, arrived: at(0.5), ended, requests },
+            Track { class: 1, task: 4, arrived: at(0.0), ended: None, requests: Vec::new() },
+        ];
+        let mut page = Page::new(80);
+        assert!(write(&mut page, &Subject::new(&scenario, &result)));
+        let text = page.into_text();
+        let rows: Vec<Vec<&str>> = text.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(rows[0], ["report", "4", "0.50,", "1.00", "200", "done", "7.50", "s"]);
+        assert_eq!(rows[1], ["live", "0", "–", "not", "over"]);
+        assert!(!write(&mut Page::new(40), &Subject::new(&scenario, &result)), "no room for a table");
+    }
+
+    #[test]
+    fn waits_without_room_are_cut_and_say_so() {
+        let waits: Vec<String> = ["0.40", "0.85", "1.84"].map(str::to_owned).into();
+        let shown = [20, 13, 8, 3, 0].map(|room| elided(&waits, room));
+        assert_eq!(shown, ["0.40, 0.85, 1.84", "0.40, 0.85, …", "0.40, …", "…", ""]);
+    }
 }
