@@ -6,7 +6,7 @@ use crate::policy::classify::MAX_STATUS;
 use crate::policy::header::HintGrammar;
 use crate::policy::{Answer, Client, Code, Guard, Outcome, OutcomeSet, Role};
 use crate::provider::model::{WINDOW_CODE, window_exceeded};
-use crate::provider::{Limit, Provider, Respond};
+use crate::provider::{Limit, Provider, Respond, Slots};
 use crate::units::SimTime;
 
 /// Statuses that are always shown: a permanent fault, the two odd ones that client libraries repeat, a rate limit, a
@@ -26,6 +26,7 @@ pub struct AnswerKind {
 pub fn shown(provider: &Provider, guards: &[Guard], client: &Client) -> Vec<AnswerKind> {
     let mut statuses: Vec<u16> = SHOWN.to_vec();
     statuses.extend(provider.limits.iter().map(|limit| limit.status));
+    statuses.extend(provider.slots.iter().map(|slots| slots.status));
     statuses.extend(
         fault_answers(provider, client.grammar()).filter(|answer| answer.status > 0).map(|answer| answer.status),
     );
@@ -67,7 +68,7 @@ pub fn of_fault(respond: &Respond, grammar: &HintGrammar) -> Vec<Answer> {
     let Respond::Script(script) = respond else { return vec![respond.answer().unwrap_or(Answer::TIMED_OUT)] };
     let mut answers = Vec::new();
     for entry in script.entries() {
-        let answer = if entry.after.is_some() { entry.answer(grammar, SimTime::ZERO) } else { Answer::TIMED_OUT };
+        let answer = entry.answer(grammar, SimTime::ZERO);
         if !answer.is_delivered() && !answers.contains(&answer) {
             answers.push(answer);
         }
@@ -77,7 +78,7 @@ pub fn of_fault(respond: &Respond, grammar: &HintGrammar) -> Vec<Answer> {
 
 /// The provider's answers that carry a word on retrying or a code, each once.
 fn marked(provider: &Provider) -> Vec<Answer> {
-    let refusals = provider.limits.iter().map(Limit::refusal);
+    let refusals = provider.limits.iter().map(Limit::refusal).chain(provider.slots.iter().map(Slots::refusal));
     let mut marked: Vec<Answer> = fault_answers(provider, &HintGrammar::default())
         .chain(refusals)
         .chain(has_windows(provider).then(window_exceeded))
@@ -102,10 +103,15 @@ fn word_with_code(answer: &Answer, provider: &Provider) -> String {
         | Respond::Drop { .. }
         | Respond::Unreachable { .. }
         | Respond::Script(_)
-        | Respond::Hang => None,
+        | Respond::Hang
+        | Respond::ConnectHang
+        | Respond::Silence { .. }
+        | Respond::SlowFirstToken(_) => None,
     });
-    let of_limits = provider.limits.iter().filter_map(|limit| limit.code.as_deref());
-    let mut codes = of_faults.chain(of_limits).chain(has_windows(provider).then_some(WINDOW_CODE));
+    let mut codes = of_faults
+        .chain(provider.limits.iter().filter_map(|limit| limit.code.as_deref()))
+        .chain(provider.slots.iter().filter_map(|slots| slots.code.as_deref()))
+        .chain(has_windows(provider).then_some(WINDOW_CODE));
     match codes.find(|name| answer.code != Code::NONE && Code::named(name) == answer.code) {
         Some(code) => format!("{} {code}", word(answer)),
         None => word(answer),
@@ -123,6 +129,7 @@ pub fn word(answer: &Answer) -> String {
         Outcome::TimedOut => "timeout".into(),
         Outcome::Dropped => "dropped".into(),
         Outcome::ConnectTimedOut
+        | Outcome::WriteTimedOut
         | Outcome::PoolTimedOut
         | Outcome::Silent
         | Outcome::Unreachable
@@ -141,7 +148,7 @@ pub fn refusals(guards: &[Guard], client: &Client) -> Vec<Answer> {
     let mut all = Vec::new();
     for element in client.elements() {
         let Role::Guard(guard) = element.role else { continue };
-        all.extend(refusal(&guards[guard]).filter(|answer| !all.contains(answer)));
+        all.extend(refusal(&guards[guard], client).filter(|answer| !all.contains(answer)));
     }
     all
 }
@@ -149,14 +156,16 @@ pub fn refusals(guards: &[Guard], client: &Client) -> Vec<Answer> {
 /// The place of the innermost guard that can refuse with this answer, where the client has one.
 pub fn refusing(guards: &[Guard], client: &Client, answer: &Answer) -> Option<usize> {
     client.elements().iter().position(|element| match element.role {
-        Role::Guard(guard) => refusal(&guards[guard]).as_ref() == Some(answer),
+        Role::Guard(guard) => refusal(&guards[guard], client).as_ref() == Some(answer),
         Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) | Role::Fallback(_) => false,
     })
 }
 
-/// What a refusal of this guard is for the layers outside; `None` where it never refuses.
-pub fn refusal(guard: &Guard) -> Option<Answer> {
-    guard.mechanism.refusal().map(Answer::failed)
+/// What a refusal of this guard is for the layers of this client outside; `None` where it never refuses. A wait for a
+/// pool's connection may end by the client's own timeout for it.
+pub fn refusal(guard: &Guard, client: &Client) -> Option<Answer> {
+    let gives_up = guard.is_pool() && client.patience().timeouts.pool.is_some();
+    guard.mechanism.refusal().or(gives_up.then_some(Outcome::PoolTimedOut)).map(Answer::failed)
 }
 
 #[cfg(test)]

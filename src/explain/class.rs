@@ -35,6 +35,8 @@ pub struct ClassExplanation {
     pub by_answer: Vec<AnswerCase>,
     /// The longest that one request may take.
     pub timeout: Option<SimDuration>,
+    /// The longest until an answer in one piece is there, on a connection that stands.
+    pub answered_within: Option<SimDuration>,
     /// The worst way through one step in one run.
     pub step_course: Course,
     /// The worst way through a whole task.
@@ -193,6 +195,7 @@ fn part(scenario: &Scenario, class_index: usize, client: &Client, steps: &[usize
         worst,
         by_answer: kinds.iter().map(|kind| answer_case(scenario, client, kind)).collect(),
         timeout: client.timeout(),
+        answered_within: client.patience().timeouts.until_answered(),
         step_course: Course { requests: worst.per_step, ..step },
         task_course: Course { requests: worst.per_task, ..task_course },
         layer_courses,
@@ -379,6 +382,7 @@ mod tests {
                 name: "brownout".into(),
                 window: Some(Window { from: SimTime::ZERO, to }),
                 probability: Profile::constant(1.0).into_iter().collect(),
+                carried_out: None,
                 respond: Respond::Status {
                     status: 529,
                     after: Distribution::constant(0.0),

@@ -11,7 +11,7 @@ use super::sla::{self, SHARE_OF_SLA, at_most};
 use super::step_settings::StepSettings;
 use super::warning::{Code, Warning};
 use super::words;
-use crate::policy::{Client, Element, Mechanism, RetryPolicy};
+use crate::policy::{Client, Element, Mechanism, RetryPolicy, Timeouts};
 use crate::scenario::Scenario;
 use crate::units::SimDuration;
 
@@ -93,13 +93,18 @@ fn too_many_attempts(class: &ClassExplanation, client: &Client) -> Option<Warnin
 /// A timeout in which not even half of the requests of a step are answered, when nothing is wrong.
 fn timeout_below_latency(scenario: &Scenario, index: usize, client: &Client, steps: &[usize]) -> Option<Warning> {
     let class = &scenario.traffic[index];
-    let timeout = client.timeout()?;
     let step = steps.iter().map(|step| &class.steps[*step]).max_by_key(|step| service::usual(step))?;
     let usual = service::usual(step);
+    // A stream that flows is cut by nothing but a limit over all of it.
+    let until_there = |timeouts: &Timeouts| match step.first_token {
+        Some(_) => timeouts.total,
+        None => timeouts.until_answered(),
+    };
+    let timeout = until_there(&client.patience().timeouts)?;
     if timeout > usual {
         return None;
     }
-    let holds = |element: &&Element| element.role.policy().and_then(|policy| policy.timeout) == Some(timeout);
+    let holds = |element: &&Element| element.role.policy().and_then(|p| until_there(&p.timeout)) == Some(timeout);
     let element = client.elements().iter().find(holds)?;
     let message = format!(
         "step `{}` of {} usually takes {}, and `{}` gives up on a request after {}: most that nothing is wrong with fail",
@@ -110,7 +115,13 @@ fn timeout_below_latency(scenario: &Scenario, index: usize, client: &Client, ste
         words::duration(timeout)
     );
     let least = service::at_least(service::slow(step));
-    let remedy = Remedy::key(client, element, "timeout", &format!("\"{least}\""));
+    let timeouts = element.role.policy().map(|policy| policy.timeout).unwrap_or_default();
+    let key = match timeouts.alike() {
+        Some(_) => "timeout",
+        None if timeouts.total == Some(timeout) => "timeout.total",
+        None => "timeout.read",
+    };
+    let remedy = Remedy::key(client, element, key, &format!("\"{least}\""));
     Some(Warning::set(Code::TimeoutBelowLatency, message, remedy).and("or more"))
 }
 
@@ -187,7 +198,7 @@ mod tests {
     fn a_timeout_in_the_middle_of_a_steps_answers_is_warned_about() {
         let mut scenario = incident(true);
         let hint = HintRule::Obey { cap: SimDuration::from_secs(5), above: AboveCap::GiveUp, jittered: false };
-        let policy = RetryPolicy { hint, timeout: Some(SimDuration::from_secs(2)), ..sdk(2) };
+        let policy = RetryPolicy { hint, timeout: Timeouts::each(SimDuration::from_secs(2)), ..sdk(2) };
         scenario.clients[1] = client("live", vec![inner("sdk", policy)]);
         let warnings = of(&scenario);
         assert_eq!(warnings.len(), 1, "{warnings:?}");
@@ -204,7 +215,7 @@ mod tests {
     fn a_bounded_live_client_draws_no_warning() {
         let mut scenario = incident(true);
         let hint = HintRule::Obey { cap: SimDuration::from_secs(5), above: AboveCap::GiveUp, jittered: false };
-        let policy = RetryPolicy { hint, timeout: Some(SimDuration::from_secs(9)), ..sdk(2) };
+        let policy = RetryPolicy { hint, timeout: Timeouts::each(SimDuration::from_secs(9)), ..sdk(2) };
         scenario.clients[1] = client("live", vec![inner("sdk", policy)]);
         // By hand: 2 · 9 + 0.5 = 18.5 s, below 70 % of 30 s.
         assert_eq!(of(&scenario), []);

@@ -188,6 +188,7 @@ pub fn product(left: Option<u64>, right: Option<u64>) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::explain::fixture::{client, fixed, incident, inner, sdk};
+    use crate::policy::Timeouts;
 
     fn seconds(value: f64) -> SimDuration {
         SimDuration::from_secs_f64(value)
@@ -197,7 +198,7 @@ mod tests {
     fn a_timeout_is_paid_by_every_attempt() {
         // By hand: timeout 30 s, two retries: 3 · 30 + (1.125, 1.5] s; with 600 s: 1801.125 to 1801.5 s.
         for (timeout, from, to) in [(30.0, 91.125, 91.5), (600.0, 1_801.125, 1_801.5)] {
-            let policy = RetryPolicy { timeout: Some(seconds(timeout)), ..sdk(3) };
+            let policy = RetryPolicy { timeout: Timeouts::each(seconds(timeout)), ..sdk(3) };
             let client = client("c", vec![inner("sdk", policy)]);
             assert_eq!(of_answer(&client, &Answer::TIMED_OUT).wall, Span { from: seconds(from), to: seconds(to) });
         }
@@ -239,7 +240,7 @@ mod tests {
             total: seconds(8.0),
             check: crate::policy::retry::DeadlineCheck::BeforeWait,
         };
-        let policy = RetryPolicy { timeout: Some(seconds(10.0)), deadline: Some(deadline), ..sdk(5) };
+        let policy = RetryPolicy { timeout: Timeouts::each(seconds(10.0)), deadline: Some(deadline), ..sdk(5) };
         let client = client("c", vec![inner("sdk", policy)]);
         assert_eq!(of_answer(&client, &Answer::TIMED_OUT).wall.to, seconds(18.0));
     }

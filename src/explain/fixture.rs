@@ -6,12 +6,12 @@ use crate::policy::pacer::{Counts, Slept};
 use crate::policy::stack::{Place, Requeue, Resume};
 use crate::policy::{
     Backoff, CircuitBreaker, Classification, Client, Element, Guard, HintRule, Jitter, Kind, Mechanism, OutcomeSet,
-    Pacer, RetryPolicy, Role, Scope, StatusSet, TokenBucket,
+    Pacer, RetryPolicy, Role, Scope, StatusSet, Timeouts, TokenBucket,
 };
 use crate::provider::{Fault, HintForm, Limit, ModelSet, Profile, Provider, Respond, Window};
 use crate::random::Distribution;
 use crate::scenario::Scenario;
-use crate::traffic::{ArrivalProcess, RatePiece, Step, TaskKind, TrafficClass, WhenOneFails};
+use crate::traffic::{ArrivalProcess, Idempotency, RatePiece, Step, TaskKind, TrafficClass, WhenOneFails};
 use crate::units::{SimDuration, SimTime};
 
 pub(crate) const SDK_STATUSES: StatusSet = StatusSet::EMPTY.with(408).with(409).with(429).with_range(500, 599);
@@ -46,7 +46,7 @@ pub(crate) fn sdk(attempts: u32) -> RetryPolicy {
         },
         jitter: Jitter::Subtract(0.25),
         hint: HintRule::Obey { cap: SimDuration::from_secs(4_294_967), above: AboveCap::Clamp, jittered: false },
-        timeout: Some(SimDuration::from_secs(600)),
+        timeout: Timeouts::each(SimDuration::from_secs(600)),
         ..RetryPolicy::ONCE
     }
 }
@@ -98,6 +98,10 @@ pub(crate) fn steps(names: &[&str], tokens: f64, latency: f64) -> Vec<Step> {
         input_tokens: Distribution::constant(tokens),
         output_tokens: Distribution::constant(0.0),
         latency: Distribution::constant(latency),
+        first_token: None,
+        connect: None,
+        write: None,
+        idempotency: Idempotency::None,
         model: None,
         max_tokens: None,
         group: None,
@@ -117,6 +121,7 @@ pub(crate) fn scenario(
         title: "By hand".into(),
         variant: "base".into(),
         variants: vec!["base".into()],
+        fixes: Vec::new(),
         horizon: minute(120),
         origin: SimTime::ZERO,
         origin_name: None,
@@ -152,6 +157,7 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
         name: "overload".into(),
         window: Some(Window { from: minute(10), to: minute(32) }),
         probability: [0.9997, 0.3].iter().filter_map(|p| Profile::constant(*p)).collect(),
+        carried_out: None,
         respond: Respond::Status {
             status: 529,
             after: Distribution::constant(1.71),
@@ -203,7 +209,7 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
             element("breaker", Kind::Client, Role::Guard(1)),
             preset(queue(3, &[3, 10], Resume::FailedStep), "rq-2.0"),
         ];
-        let policy = RetryPolicy { timeout: Some(SimDuration::from_secs(20)), ..sdk(2) };
+        let policy = RetryPolicy { timeout: Timeouts::each(SimDuration::from_secs(20)), ..sdk(2) };
         (batch, vec![preset(inner("sdk", policy), "anthropic-python-1.13"), application])
     } else {
         let batch = vec![

@@ -70,7 +70,7 @@ pub struct Repetition {
     pub hint_bound: Option<SimDuration>,
     /// Whether a wait keeps the worker.
     pub holds_worker: bool,
-    /// The longest time one attempt may take.
+    /// The longest time that one attempt waits for an answer in one piece.
     pub timeout: Option<SimDuration>,
     /// The limit on the layer's total time, in words.
     pub deadline_words: Option<String>,
@@ -131,7 +131,7 @@ fn repetition(policy: &RetryPolicy, unit: &'static str, requeue: Option<Requeue>
         hint_words: hint_words(policy),
         hint_bound: hint_bound(policy),
         holds_worker: policy.holds_worker && requeue.is_none(),
-        timeout: policy.timeout,
+        timeout: policy.timeout.until_answered(),
         deadline_words: policy.deadline.map(|deadline| {
             let total = words::duration(deadline.total);
             match deadline.check {

@@ -7,7 +7,7 @@ use super::client_warnings::requests_inside;
 use super::concurrency::busy_workers;
 use crate::policy::pacer::Counts;
 use crate::policy::{Client, Mechanism, Role};
-use crate::provider::{Limit, Window};
+use crate::provider::{Limit, Slots, Window};
 use crate::scenario::Scenario;
 use crate::traffic::{ArrivalProcess, Step, TrafficClass};
 use crate::units::{SimDuration, SimTime};
@@ -15,7 +15,7 @@ use crate::units::{SimDuration, SimTime};
 /// The most spans that the peak is looked for in.
 const SPANS: u64 = 4_096;
 
-/// What one class asks of one limit, as shares of what the limit lets flow.
+/// What one class asks of one limit, as shares of what the limit lets flow, or of its slots.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
     /// The limit's name.
@@ -60,12 +60,36 @@ pub fn demands(scenario: &Scenario) -> Vec<Demand> {
     let limits = scenario.provider.limits.iter();
     let all = limits.flat_map(|limit| scenario.traffic.iter().map(move |class| (limit, class)));
     let asks = |limit: &Limit, class: &TrafficClass| class.steps.iter().any(|step| counts(scenario, limit, step));
-    all.filter(|(limit, class)| asks(limit, class)).map(|(limit, class)| demand(scenario, limit, class)).collect()
+    let rates = all.filter(|(limit, class)| asks(limit, class)).map(|(limit, class)| demand(scenario, limit, class));
+    let slots = scenario.provider.slots.iter();
+    let in_flight = slots.flat_map(|slots| scenario.traffic.iter().map(move |class| in_flight(scenario, slots, class)));
+    rates.chain(in_flight).collect()
 }
 
 /// Whether a limit counts the requests of a step, as long as it asks for its own model.
 pub fn counts(scenario: &Scenario, limit: &Limit, step: &Step) -> bool {
     limit.models.contains(scenario.provider.model(step.model.as_deref()))
+}
+
+/// What a class asks of a limit on requests in flight: the tasks that are there on average are their rate times how
+/// long each is served, and a busy worker has one request in flight.
+fn in_flight(scenario: &Scenario, slots: &Slots, class: &TrafficClass) -> Demand {
+    let amount = f64::from(slots.amount);
+    let served: f64 = class.steps.iter().map(|step| step.latency.mean()).sum();
+    let share = |rate: f64| rate * served / amount;
+    let begin = scenario.fault_windows().first().map(|(_, window)| window.from).filter(|from| *from > SimTime::ZERO);
+    let run = Window { from: SimTime::ZERO, to: scenario.horizon };
+    Demand {
+        limit: slots.name.clone(),
+        class: class.name.clone(),
+        before: begin.map(|to| share(rate(class, Window { from: SimTime::ZERO, to }))),
+        mean: share(rate(class, run)),
+        peak: share(peak_rate(class, run, SimDuration::from_mins(1))),
+        busy: (!class.is_live() && served > 0.0).then(|| busy_workers(scenario, class) as f64 / amount),
+        busy_workers: busy_workers(scenario, class),
+        paced: None,
+        requests_per_pass: Some(1),
+    }
 }
 
 fn demand(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
@@ -193,6 +217,25 @@ mod tests {
         assert_eq!((report.requests_per_pass, live.requests_per_pass), (Some(4), Some(1)));
         // By hand: in the first 8 minutes 140 · 13.1 / 139.8 = 13.12 jobs a minute arrive: 68 % of the limit.
         assert!(near(report.peak, 140.0 * 13.1 / 139.8 * 36_300.0 / 700_000.0), "{}", report.peak);
+    }
+
+    #[test]
+    fn a_limit_on_requests_in_flight_is_asked_for_as_many_as_are_served_at_once() {
+        // By hand: 58.7 turns a minute of 2 s each are 1.957 at once, 19.6 % of ten slots; 8 busy workers hold 8.
+        let mut scenario = incident(true);
+        scenario.provider.limits.clear();
+        scenario.provider.slots.push(Slots {
+            name: "connections".into(),
+            amount: 10,
+            status: 429,
+            refusal_latency: crate::random::Distribution::constant(0.0),
+            hint: None,
+            code: None,
+        });
+        let demands = demands(&scenario);
+        let [report, live] = &demands[..] else { panic!("two classes, one limit") };
+        assert!(near(live.usual(), 58.7 / 60.0 * 2.0 / 10.0) && live.busy.is_none());
+        assert!(near(report.busy.unwrap(), 0.8));
     }
 
     #[test]

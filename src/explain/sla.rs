@@ -11,7 +11,7 @@ use super::remedy::Remedy;
 use super::service;
 use super::warning::{Code, Warning};
 use super::words;
-use crate::policy::{Client, Element, RetryPolicy, Role};
+use crate::policy::{Client, Element, RetryPolicy, Role, Timeouts};
 use crate::scenario::Scenario;
 use crate::units::SimDuration;
 
@@ -30,6 +30,7 @@ pub(super) fn at_risk(scenario: &Scenario, index: usize, class: &ClassExplanatio
     }
     let waits = class.task_course.waits().to;
     let what = match class.timeout {
+        None if class.answered_within.is_some() => "no timeout stands over all of a request".into(),
         None => "its requests have no timeout".into(),
         Some(timeout) => format!(
             "{} × {} timeout and {} of waits are {}, above 70 %",
@@ -114,7 +115,7 @@ impl Attempt<'_> {
             return false;
         };
         let shorten = |policy: &mut RetryPolicy| {
-            policy.timeout = Some(policy.timeout.map_or(self.patience, |timeout| timeout.min(self.patience)));
+            policy.timeout = policy.timeout.and(Timeouts::each(self.patience));
         };
         with(client, innermost, shorten).is_some_and(|client| self.fits(&client))
     }
@@ -131,7 +132,7 @@ fn with(client: &Client, at: usize, change: impl FnOnce(&mut RetryPolicy)) -> Op
     if let Role::Retry(policy) | Role::Queue(policy, _) = &mut elements[at].role {
         change(policy);
     }
-    Client::new(client.name.clone(), client.for_tests, elements)
+    client.with_elements(elements)
 }
 
 /// A duration cut to whole seconds, below one to whole tenths, at least one of these.
@@ -181,7 +182,8 @@ mod tests {
     fn attempts_alone_are_cut_where_that_is_enough() {
         // By hand: 6 · 6 s and more are above 21 s, 3 · 6 + 1.5 s are not.
         let mut scenario = with_latency(Shape::LogNormal { mean: 2.0, sigma: 0.3 });
-        scenario.clients[1] = with(&scenario.clients[1], 0, |p| p.timeout = Some(SimDuration::from_secs(6))).unwrap();
+        scenario.clients[1] =
+            with(&scenario.clients[1], 0, |p| p.timeout = Timeouts::each(SimDuration::from_secs(6))).unwrap();
         assert_eq!(warned(&scenario).hint, "set `clients.live.layers.app.max_attempts = 1`");
     }
 

@@ -1,5 +1,6 @@
 //! The words of an explanation: durations, ranges, counts and lists as a person writes them.
 
+use crate::policy::Timeouts;
 use crate::units::SimDuration;
 
 /// A duration for reading: `0.5 s`, `22 min`, `18 h`, or `no bound`.
@@ -9,6 +10,25 @@ pub fn duration(time: SimDuration) -> String {
     }
     let (value, unit) = in_unit(time, time);
     format!("{value} {unit}")
+}
+
+/// The longest time of each phase of an attempt, for reading after "gives each attempt"; `None` without any limit.
+pub fn timeouts(timeouts: &Timeouts) -> Option<String> {
+    if let Some(all) = timeouts.alike() {
+        return Some(duration(all));
+    }
+    let phases = [
+        (timeouts.pool, "for a connection of the pool"),
+        (timeouts.connect, "to connect"),
+        (timeouts.write, "to write the request"),
+        (timeouts.read, "to the first byte and for each gap after it"),
+        (timeouts.idle, "for a gap in a stream"),
+        (timeouts.idle_at_next_event, "for a gap in a stream, seen at the next event"),
+        (timeouts.total, "in all"),
+    ];
+    let said: Vec<String> =
+        phases.iter().filter_map(|(limit, what)| Some(format!("{} {what}", duration((*limit)?)))).collect();
+    (!said.is_empty()).then(|| said.join(", "))
 }
 
 /// A range of durations for reading: `10.5 to 12 s`, one value where both ends are equal.
@@ -128,6 +148,15 @@ pub fn list(words: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn timeouts_read_as_one_duration_or_phase_by_phase() {
+        let second = SimDuration::from_secs;
+        assert_eq!(timeouts(&Timeouts::NONE), None);
+        assert_eq!(timeouts(&Timeouts::each(second(600))).as_deref(), Some("10 min"));
+        let phases = Timeouts { connect: Some(second(5)), total: Some(second(30)), ..Timeouts::NONE };
+        assert_eq!(timeouts(&phases).as_deref(), Some("5 s to connect, 30 s in all"));
+    }
 
     #[test]
     fn durations_read_as_a_person_writes_them() {

@@ -96,10 +96,10 @@ impl StepTally {
     fn of(client: &Client, guards: &[Guard], choices: &[Answer]) -> StepTally {
         let inside = &client.elements()[..client.queue_element().unwrap_or(client.elements().len())];
         let call = client.client_elements();
-        let requests = Tally::through(Tally::one_each(choices), call, guards);
-        let step = Tally::through(requests.clone(), &inside[call.len()..], guards);
+        let requests = Tally::through(Tally::one_each(choices), client, call, guards);
+        let step = Tally::through(requests.clone(), client, &inside[call.len()..], guards);
         let began = Tally { most: requests.most.iter().map(|(answer, _)| (*answer, 1)).collect() };
-        let calls = Tally::through(began, &inside[call.len()..], guards);
+        let calls = Tally::through(began, client, &inside[call.len()..], guards);
         StepTally { requests, step, calls }
     }
 }
@@ -124,12 +124,12 @@ impl Tally {
         Tally { most: choices.iter().map(|answer| (*answer, 1)).collect() }
     }
 
-    fn through(mut self, elements: &[Element], guards: &[Guard]) -> Tally {
+    fn through(mut self, client: &Client, elements: &[Element], guards: &[Guard]) -> Tally {
         for element in elements {
             match &element.role {
                 Role::Retry(policy) | Role::Queue(policy, _) => self.repeat(policy),
                 Role::Fallback(fallback) => self.repeat(fallback.policy()),
-                Role::Guard(guard) => self.gate(&guards[*guard]),
+                Role::Guard(guard) => self.gate(&guards[*guard], client),
                 Role::Hedge(hedge) => self.send_several(u64::from(hedge.max)),
             }
         }
@@ -152,8 +152,8 @@ impl Tally {
     }
 
     /// A guard that refuses adds one more way to end, for no request.
-    fn gate(&mut self, guard: &Guard) {
-        let Some(refusal) = refusal(guard) else { return };
+    fn gate(&mut self, guard: &Guard, client: &Client) {
+        let Some(refusal) = refusal(guard, client) else { return };
         if !self.most.iter().any(|(answer, _)| *answer == refusal) {
             self.most.push((refusal, 0));
         }

@@ -6,6 +6,7 @@ use crate::observe::ledger::{ClassTotal, Counts, LayerCounts};
 use crate::observe::{AnswerIndex, LayerRows, WorkerActivity};
 use crate::provider::Window;
 use crate::scenario::Scenario;
+use crate::stats::LatencyStore;
 use crate::traffic::TrafficClass;
 use crate::units::SimDuration;
 
@@ -49,8 +50,17 @@ pub(super) fn class_metrics(
         ("tasks_with_overload_share", ratio(counts.tasks_with_overload, counts.offered)),
         ("short_circuited", count(counts.short_circuited)),
         ("suppressed", count(counts.suppressed)),
-        ("latency_s", latency(total)),
+        ("effects", count(counts.effects)),
+        ("repeated_effects", count(counts.repeated_effects)),
+        ("failed_with_effect", count(counts.failed_with_effect)),
+        ("repeated_output", count(counts.repeated_output)),
+        ("server_s", real(counts.server_nanos as f64 / 1e9)),
+        ("wasted_server_s", real(counts.wasted_server_nanos as f64 / 1e9)),
+        ("latency_s", times(&total.latency)),
     ];
+    if class.streams() {
+        table.push(("first_token_s", times(&total.first_token)));
+    }
     if class.workers() > 0 {
         table.push(("worker_time_s", worker_time(class, counts, window)));
     }
@@ -67,17 +77,18 @@ fn responses(total: &ClassTotal, answers: &AnswerIndex) -> Tree<Number> {
     Tree::Table(answers.names().iter().zip(&total.answers).map(|(name, n)| (name.clone(), count(*n))).collect())
 }
 
-fn latency(total: &ClassTotal) -> Tree<Number> {
+/// Quantiles of a collection of times.
+fn times(store: &LatencyStore) -> Tree<Number> {
     let seconds = |value: Option<SimDuration>| real(value.map_or(f64::NAN, SimDuration::as_secs_f64));
-    let quantiles = total.latency.quantiles([0.5, 0.9, 0.95, 0.99]);
+    let quantiles = store.quantiles([0.5, 0.9, 0.95, 0.99]);
     let [p50, p90, p95, p99] = quantiles.map_or([None; 4], |quantiles| quantiles.map(Some));
     named(vec![
-        ("mean", seconds(total.latency.mean())),
+        ("mean", seconds(store.mean())),
         ("p50", seconds(p50)),
         ("p90", seconds(p90)),
         ("p95", seconds(p95)),
         ("p99", seconds(p99)),
-        ("max", seconds(total.latency.max())),
+        ("max", seconds(store.max())),
     ])
 }
 

@@ -79,7 +79,15 @@ fn limits(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
         ];
         (limit.name.clone(), Tree::Table(table))
     });
-    Tree::Table(tables.collect())
+    let slots = scenario.provider.slots.iter().zip(&outcome.slots).map(|(slots, counts)| {
+        let table = vec![
+            ("admitted".to_owned(), count(counts.admitted)),
+            ("refused".to_owned(), count(counts.refused)),
+            ("most_in_flight".to_owned(), count(u64::from(counts.most_in_flight))),
+        ];
+        (slots.name.clone(), Tree::Table(table))
+    });
+    Tree::Table(tables.chain(slots).collect())
 }
 
 fn guard_table(guard: &Guard, counts: &GuardCounts) -> Tree<Number> {

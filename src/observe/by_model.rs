@@ -19,7 +19,8 @@ pub struct ModelLedger {
     counts: Vec<u64>,
     answers: usize,
     faults: usize,
-    limits: usize,
+    /// How many limits there are of both kinds, and on rates.
+    limits: (usize, usize),
 }
 
 /// What was counted of one model over several cells.
@@ -43,12 +44,13 @@ fn is_counted(scenario: &Scenario) -> bool {
 }
 
 /// Who can answer, in the words of the log of requests: the service, the client's own timeout, a context window, then
-/// each fault and each limit.
+/// each fault and each limit, those on requests in flight at the end.
 pub fn sources(provider: &Provider) -> Vec<String> {
     let faults = provider.faults.iter().map(|fault| format!("fault:{}", fault.name));
     let limits = provider.limits.iter().map(|limit| format!("limit:{}", limit.name));
+    let slots = provider.slots.iter().map(|slots| format!("limit:{}", slots.name));
     let first = ["service", "client:timeout", "client:cancelled", "context_window"].map(str::to_owned);
-    first.into_iter().chain(faults).chain(limits).collect()
+    first.into_iter().chain(faults).chain(limits).chain(slots).collect()
 }
 
 /// How many sources stand before the faults.
@@ -63,7 +65,8 @@ impl ModelLedger {
         let models = scenario.models_of(class);
         let mut places = vec![0; NO_MODEL as usize + 1];
         models.iter().zip(0..).for_each(|(model, place)| places[*model as usize] = place);
-        let (faults, limits) = (scenario.provider.faults.len(), scenario.provider.limits.len());
+        let Provider { faults, limits, slots, .. } = &scenario.provider;
+        let (faults, limits) = (faults.len(), (limits.len() + slots.len(), limits.len()));
         let mut words = vec![0; NO_MODEL as usize + 1];
         let names = scenario.provider.models.iter().map(|model| Key::word(&model.name));
         words.iter_mut().zip(names).for_each(|(word, name)| *word = name);
@@ -73,7 +76,7 @@ impl ModelLedger {
     }
 
     const fn width(&self) -> usize {
-        1 + self.answers + FIRST + self.faults + self.limits
+        1 + self.answers + FIRST + self.faults + self.limits.0
     }
 
     #[inline]
@@ -99,12 +102,15 @@ impl ModelLedger {
     #[inline]
     pub fn answered(&mut self, cell: u16, model: u8, place: usize, answer: &Answer, by: AnsweredBy) {
         let source = match (answer.outcome, by) {
-            (Outcome::TimedOut, _) => 1,
+            (Outcome::TimedOut | Outcome::ConnectTimedOut | Outcome::WriteTimedOut, _)
+            | (Outcome::Silent, AnsweredBy::Service)
+            | (_, AnsweredBy::Nobody) => 1,
             (Outcome::Cancelled, _) => 2,
             (_, AnsweredBy::Service) => 0,
             (_, AnsweredBy::Window) => 3,
             (_, AnsweredBy::Fault(fault)) => FIRST + fault,
             (_, AnsweredBy::Limit(limit)) => FIRST + self.faults + limit,
+            (_, AnsweredBy::Slots(slots)) => FIRST + self.faults + self.limits.1 + slots,
         };
         let answers = self.answers;
         let row = self.row(cell, model);

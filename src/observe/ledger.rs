@@ -50,9 +50,11 @@ impl AnswerIndex {
     pub fn of(&self, answer: &Answer) -> usize {
         match answer.outcome {
             Outcome::Delivered | Outcome::Refused => self.by_status[answer.status as usize] as usize,
-            Outcome::TimedOut | Outcome::ConnectTimedOut | Outcome::PoolTimedOut | Outcome::Silent => {
-                self.timeout as usize
-            }
+            Outcome::TimedOut
+            | Outcome::ConnectTimedOut
+            | Outcome::WriteTimedOut
+            | Outcome::PoolTimedOut
+            | Outcome::Silent => self.timeout as usize,
             Outcome::Unreachable
             | Outcome::Dropped
             | Outcome::CutShort
@@ -102,6 +104,18 @@ pub struct Counts {
     pub short_circuited: u64,
     /// Retries that a retry budget did not allow.
     pub suppressed: u64,
+    /// Requests of those calls that the server really carried out.
+    pub effects: u64,
+    /// Those of them that did the step of a task once more.
+    pub repeated_effects: u64,
+    /// Tasks that were given up although the step that failed had been carried out.
+    pub failed_with_effect: u64,
+    /// Requests of those calls that were sent right after one that had shown some output.
+    pub repeated_output: u64,
+    /// The server's time for requests of those calls, in nanoseconds.
+    pub server_nanos: u64,
+    /// What of it was for callers who had left.
+    pub wasted_server_nanos: u64,
     /// Worker time in nanoseconds, by [`WorkerActivity`]; idle is left to the reader.
     pub worker_nanos: [u64; 5],
 }
@@ -136,6 +150,8 @@ pub struct ClassLedger {
     pub latencies: Vec<LatencyStore>,
     /// Requests by model, where models are told apart.
     pub models: Option<ModelLedger>,
+    /// Times from arrival to the first token of delivered tasks, by cell of arrival; empty where nothing is streamed.
+    pub first_tokens: Vec<LatencyStore>,
     rows: usize,
     answer_kinds: usize,
 }
@@ -149,9 +165,17 @@ impl ClassLedger {
             layers: vec![LayerCounts::default(); cells * rows],
             latencies: (0..cells).map(|_| LatencyStore::new()).collect(),
             models: None,
+            first_tokens: Vec::new(),
             rows,
             answer_kinds,
         }
+    }
+
+    /// The same for a class whose first tokens are timed.
+    #[must_use]
+    pub fn streaming(mut self) -> ClassLedger {
+        self.first_tokens.resize_with(self.cells.len(), LatencyStore::new);
+        self
     }
 
     /// The counts of a layer in a cell, by its row.
@@ -191,6 +215,7 @@ impl ClassLedger {
             layers: vec![LayerCounts::default(); self.rows],
             latency: LatencyStore::new(),
             models: self.models.as_ref().map_or_else(Vec::new, |models| models.total(cells.clone())),
+            first_token: LatencyStore::new(),
         };
         for cell in cells {
             total.counts.add(&self.cells[cell]);
@@ -199,6 +224,9 @@ impl ClassLedger {
             let layers = &self.layers[cell * self.rows..][..self.rows];
             total.layers.iter_mut().zip(layers).for_each(|(sum, n)| sum.add(n));
             total.latency.merge(&self.latencies[cell]);
+            if let Some(first_tokens) = self.first_tokens.get(cell) {
+                total.first_token.merge(first_tokens);
+            }
         }
         total
     }
@@ -217,6 +245,8 @@ pub struct ClassTotal {
     pub latency: LatencyStore,
     /// By model; empty where models are not told apart.
     pub models: Vec<ModelTotal>,
+    /// Times from arrival to the first token of delivered tasks.
+    pub first_token: LatencyStore,
 }
 
 impl Counts {
@@ -237,6 +267,12 @@ impl Counts {
         self.requests_with_429 += other.requests_with_429;
         self.short_circuited += other.short_circuited;
         self.suppressed += other.suppressed;
+        self.effects += other.effects;
+        self.repeated_effects += other.repeated_effects;
+        self.failed_with_effect += other.failed_with_effect;
+        self.repeated_output += other.repeated_output;
+        self.server_nanos += other.server_nanos;
+        self.wasted_server_nanos += other.wasted_server_nanos;
         for (sum, nanos) in self.worker_nanos.iter_mut().zip(other.worker_nanos) {
             *sum += nanos;
         }

@@ -27,6 +27,17 @@ pub struct LimitCounts {
     pub impossible: u64,
 }
 
+/// What was counted of one limit on requests in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SlotCounts {
+    /// Requests that it let through.
+    pub admitted: u64,
+    /// Requests that it refused.
+    pub refused: u64,
+    /// The most that were in flight at once.
+    pub most_in_flight: u32,
+}
+
 /// What was counted of one guard, over all its instances.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GuardCounts {
@@ -61,6 +72,8 @@ pub struct Outcome {
     pub classes: Vec<ClassLedger>,
     /// One for each limit.
     pub limits: Vec<LimitCounts>,
+    /// One for each limit on requests in flight.
+    pub slots: Vec<SlotCounts>,
     /// One for each guard.
     pub guards: Vec<GuardCounts>,
     /// Series over time.

@@ -41,6 +41,7 @@ impl AnswerKind {
             (
                 Outcome::TimedOut
                 | Outcome::ConnectTimedOut
+                | Outcome::WriteTimedOut
                 | Outcome::PoolTimedOut
                 | Outcome::Silent
                 | Outcome::Unreachable

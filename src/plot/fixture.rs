@@ -11,7 +11,7 @@ use crate::provider::{Fault, Limit, ModelSet, Profile, Provider, Respond, Window
 use crate::random::{Distribution, Seed, Stream};
 use crate::scenario::Scenario;
 use crate::stats::Statistic;
-use crate::traffic::{Step, TaskKind, TrafficClass, WhenOneFails};
+use crate::traffic::{Idempotency, Step, TaskKind, TrafficClass, WhenOneFails};
 use crate::units::{SimDuration, SimTime};
 
 /// A result and its scenario.
@@ -30,6 +30,10 @@ pub(super) fn class(name: &str, kind: TaskKind, steps: usize) -> TrafficClass {
         input_tokens: Distribution::constant(12_100.0),
         output_tokens: Distribution::constant(800.0),
         latency: Distribution::constant(7.1),
+        first_token: None,
+        connect: None,
+        write: None,
+        idempotency: Idempotency::None,
         model: None,
         max_tokens: None,
         group: None,
@@ -70,6 +74,7 @@ pub(super) fn overload(name: &str, from: f64, to: f64) -> Fault {
         name: name.to_string(),
         window: Some(Window { from: at(from), to: at(to) }),
         probability: vec![Profile::constant(0.9997).unwrap()],
+        carried_out: None,
         respond: Respond::Status {
             status: 529,
             after: Distribution::constant(1.7),
@@ -87,6 +92,7 @@ pub(super) fn scenario(traffic: Vec<TrafficClass>, horizon: f64) -> Scenario {
         title: String::new(),
         variant: "before".to_string(),
         variants: vec!["before".to_string(), "after".to_string()],
+        fixes: Vec::new(),
         horizon: at(horizon),
         origin: SimTime::ZERO,
         origin_name: None,

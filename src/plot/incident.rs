@@ -273,9 +273,13 @@ fn answer(facts: &Facts<'_>, name: &str) -> (AnswerKind, String) {
             | Respond::Unreachable { .. }
             | Respond::Stream { how: StreamFault::Failed | StreamFault::Broken, .. },
         ) => (AnswerKind::Lost, "dropped".to_string()),
-        Some(Respond::Hang | Respond::Stream { how: StreamFault::Silent, .. }) => {
-            (AnswerKind::Lost, "timeout".to_string())
-        }
+        Some(
+            Respond::Hang
+            | Respond::ConnectHang
+            | Respond::Silence { .. }
+            | Respond::SlowFirstToken(_)
+            | Respond::Stream { how: StreamFault::Silent, .. },
+        ) => (AnswerKind::Lost, "timeout".to_string()),
         Some(Respond::Script(_)) => (AnswerKind::Other, "by a script".to_string()),
         None => (AnswerKind::Other, String::new()),
     }

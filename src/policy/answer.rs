@@ -36,11 +36,13 @@ pub enum Outcome {
     TooLarge,
     /// Nobody wanted it any more before it was answered: another request was faster.
     Cancelled,
+    /// The request was not written within its timeout.
+    WriteTimedOut,
 }
 
 impl Outcome {
     /// All outcomes, each with its word in scenario files.
-    pub const ALL: [(Outcome, &'static str); 15] = [
+    pub const ALL: [(Outcome, &'static str); 16] = [
         (Outcome::Delivered, "ok"),
         (Outcome::Refused, "refused"),
         (Outcome::TimedOut, "read_timeout"),
@@ -56,6 +58,7 @@ impl Outcome {
         (Outcome::LimiterFull, "limiter_full"),
         (Outcome::TooLarge, "too_large"),
         (Outcome::Cancelled, "cancelled"),
+        (Outcome::WriteTimedOut, "write_timeout"),
     ];
 
     /// Its word in scenario files.

@@ -58,9 +58,13 @@ pub struct OutcomeSet(u16);
 impl OutcomeSet {
     /// No outcome.
     pub const EMPTY: OutcomeSet = OutcomeSet(0);
-    /// Every timeout before an answer begins: connecting, waiting for a connection of the pool, waiting for the answer.
-    pub const TIMEOUTS: OutcomeSet =
-        OutcomeSet::EMPTY.with(Outcome::TimedOut).with(Outcome::ConnectTimedOut).with(Outcome::PoolTimedOut);
+    /// Every timeout before an answer begins: waiting for a connection of the pool, connecting, writing the request,
+    /// waiting for the answer.
+    pub const TIMEOUTS: OutcomeSet = OutcomeSet::EMPTY
+        .with(Outcome::TimedOut)
+        .with(Outcome::ConnectTimedOut)
+        .with(Outcome::WriteTimedOut)
+        .with(Outcome::PoolTimedOut);
     /// Every failed connection: refused, dropped, cut short.
     pub const CONNECTION: OutcomeSet =
         OutcomeSet::EMPTY.with(Outcome::Unreachable).with(Outcome::Dropped).with(Outcome::CutShort);
@@ -167,6 +171,7 @@ pub(super) fn is_among(answer: &Answer, statuses: &StatusSet, outcomes: OutcomeS
         Outcome::Refused => statuses.contains(answer.status),
         Outcome::TimedOut
         | Outcome::ConnectTimedOut
+        | Outcome::WriteTimedOut
         | Outcome::PoolTimedOut
         | Outcome::Silent
         | Outcome::Unreachable

@@ -87,6 +87,13 @@ impl Mechanism {
     }
 }
 
+impl Guard {
+    /// Whether it is a pool of connections.
+    pub const fn is_pool(&self) -> bool {
+        matches!(&self.mechanism, Mechanism::Semaphore(semaphore) if semaphore.is_pool)
+    }
+}
+
 /// One named guard.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Guard {

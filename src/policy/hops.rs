@@ -21,11 +21,9 @@ pub enum Standing {
 }
 
 impl Client {
-    /// The longest time that a hop's request which is sent now may take: what the hop gives it, and no longer than the
-    /// client waits for the hop.
-    pub(super) fn hop_timeout_at(&self, states: &[LayerState], now: SimTime) -> Option<SimDuration> {
-        let left = self.patience_with_hops(states).map(|until| until.since(now));
-        [left, self.hop_timeout].into_iter().flatten().min()
+    /// How much longer the client waits for the hop.
+    pub(super) fn left_for_hops(&self, states: &[LayerState], now: SimTime) -> Option<SimDuration> {
+        self.patience_with_hops(states).map(|until| until.since(now))
     }
 
     /// Until when the client waits for what it has sent to a hop.

@@ -26,6 +26,7 @@ pub mod retry;
 pub mod retry_budget;
 pub mod semaphore;
 pub mod stack;
+pub mod timeouts;
 pub mod token_bucket;
 
 pub use answer::{Answer, Code, Hint, Outcome};
@@ -43,4 +44,5 @@ pub use retry::{Decision, GiveUp, RetryPolicy};
 pub use retry_budget::RetryBudget;
 pub use semaphore::{Semaphore, SemaphoreState, WhenFull};
 pub use stack::Client;
+pub use timeouts::{Course, Timeouts};
 pub use token_bucket::{TokenBucket, TokenBucketState};

@@ -8,6 +8,7 @@ use super::classify::{Classification, StatusSet};
 use super::hint::{HintRule, HintedWait};
 use super::jitter::Jitter;
 use super::retry_budget::RetryBudget;
+use super::timeouts::Timeouts;
 use crate::units::{SimDuration, SimTime};
 
 /// The settings of one retry layer.
@@ -42,9 +43,9 @@ pub struct RetryPolicy {
     pub hint_resets_backoff: bool,
     /// The limit on retries as a whole.
     pub budget: Option<RetryBudget>,
-    /// The longest time one attempt of this layer may take; `None` for no limit.
-    pub timeout: Option<SimDuration>,
-    /// Whether the timeout shrinks to what is left of the total time.
+    /// The longest time of each phase of one attempt of this layer.
+    pub timeout: Timeouts,
+    /// Whether an attempt gets no more than what is left of the total time.
     pub timeout_shrinks: bool,
     /// Whether a wait of this layer keeps the worker.
     pub holds_worker: bool,
@@ -161,7 +162,7 @@ impl RetryPolicy {
         hint_on: StatusSet::ERRORS,
         hint_resets_backoff: false,
         budget: None,
-        timeout: None,
+        timeout: Timeouts::NONE,
         timeout_shrinks: false,
         holds_worker: true,
         hands_back: HandsBack { unretried: StatusSet::EMPTY, exhausted: StatusSet::EMPTY },
@@ -290,14 +291,10 @@ impl RetryPolicy {
         })
     }
 
-    /// The longest time that an attempt which begins now may take.
-    pub fn timeout_at(&self, state: &LayerState, now: SimTime) -> Option<SimDuration> {
-        let left = || self.deadline.map(|deadline| deadline.total.saturating_sub(now - state.since));
-        match (self.timeout, self.timeout_shrinks) {
-            (timeout, false) => timeout,
-            (Some(timeout), true) => Some(left().map_or(timeout, |left| left.min(timeout))),
-            (None, true) => left(),
-        }
+    /// What is left of the total time for an attempt that begins now, where it may not take more.
+    pub fn left_at(&self, state: &LayerState, now: SimTime) -> Option<SimDuration> {
+        let deadline = self.deadline.filter(|_| self.timeout_shrinks)?;
+        Some(deadline.total.saturating_sub(now - state.since))
     }
 }
 

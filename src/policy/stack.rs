@@ -18,6 +18,7 @@ use super::hedge::Hedge;
 pub use super::host::{Host, Note};
 use super::retry::{Decision, LayerState, RetryPolicy};
 use super::retry_budget::Passage;
+use super::timeouts::{Course, Patience, Phases, Timeouts, shorter};
 use crate::units::{SimDuration, SimTime};
 
 /// A named client: what stands between application code and the provider.
@@ -34,11 +35,10 @@ pub struct Client {
     call_edge: usize,
     /// Elements `0..queue_edge` are inside the run. Invariant: at most one element, the last, is outside.
     pub(super) queue_edge: usize,
-    timeout: Option<SimDuration>,
-    /// The longest time that a hop gives one of its own requests.
-    pub(super) hop_timeout: Option<SimDuration>,
-    /// Whether some layer's timeout shrinks with what is left of its total time.
-    timeout_shrinks: bool,
+    /// How long the client waits.
+    patience: Patience,
+    /// How long a hop waits for one of its own requests.
+    pub(super) hop_patience: Patience,
     grammar: HintGrammar,
 }
 
@@ -54,22 +54,15 @@ impl Client {
         let hop_edge = elements.iter().filter(|element| element.kind == Kind::Hop).count();
         let call_edge = elements.iter().filter(|element| element.kind <= Kind::Client).count();
         let queue_edge = elements.len() - queues;
-        let shortest = |part: &[Element]| part.iter().filter_map(|element| element.role.policy()?.timeout).min();
-        let (hop_timeout, timeout) = (shortest(&elements[..hop_edge]), shortest(&elements[hop_edge..queue_edge]));
-        let timeout_shrinks = elements.iter().any(|element| element.role.policy().is_some_and(|p| p.timeout_shrinks));
+        let shortest = |part: &[Element]| {
+            let policies = part.iter().filter_map(|element| element.role.policy());
+            policies.fold(Timeouts::NONE, |all, policy| all.and(policy.timeout))
+        };
+        let shrinks = elements.iter().any(|element| element.role.policy().is_some_and(|p| p.timeout_shrinks));
+        let patience = Patience::new(shortest(&elements[hop_edge..queue_edge]), shrinks);
+        let hop_patience = Patience::new(shortest(&elements[..hop_edge]), false);
         let grammar = HintGrammar::plain();
-        Some(Client {
-            name,
-            for_tests,
-            elements,
-            hop_edge,
-            call_edge,
-            queue_edge,
-            timeout,
-            hop_timeout,
-            timeout_shrinks,
-            grammar,
-        })
+        Some(Client { name, for_tests, elements, hop_edge, call_edge, queue_edge, patience, hop_patience, grammar })
     }
 
     /// The elements, innermost first.
@@ -103,33 +96,70 @@ impl Client {
         }
     }
 
-    /// The longest time that one request may take, total times that shrink it left out.
-    pub const fn timeout(&self) -> Option<SimDuration> {
-        self.timeout
+    /// The longest time that one request may take in this client's world, total times that shrink it left out; `None`
+    /// where nothing bounds it.
+    pub fn timeout(&self) -> Option<SimDuration> {
+        if self.hop_edge > 0 {
+            return self.patience.timeouts.until_answered();
+        }
+        self.patience.timeouts.longest(self.patience.phases)
+    }
+
+    /// How long it waits for what of a request: the shortest time of all layers.
+    pub const fn patience(&self) -> &Patience {
+        &self.patience
     }
 
     /// The longest time that one request may take at the provider, total times that shrink it left out.
     pub fn innermost_timeout(&self) -> Option<SimDuration> {
-        [self.hop_timeout, self.timeout].into_iter().flatten().min()
+        let hops = self.hop_patience.timeouts.longest(self.hop_patience.phases);
+        shorter(hops.filter(|_| self.hop_edge > 0), self.timeout())
     }
 
-    /// The longest time that a request which is sent now may take.
+    /// When a request is given up that is sent now and would go like this, and what is seen then; `None` where somebody
+    /// waits to its end.
     #[inline]
-    pub fn timeout_at(&self, states: &[LayerState], now: SimTime) -> Option<SimDuration> {
+    pub fn gives_up(&self, states: &[LayerState], now: SimTime, course: &Course) -> Option<(SimTime, Outcome)> {
         if self.hop_edge > 0 {
-            return self.hop_timeout_at(states, now);
+            return self.hop_patience.gives_up(now, self.left_for_hops(states, now), course);
         }
-        self.client_timeout_at(states, now)
+        self.patience.gives_up(now, self.left_at(states, now), course)
     }
 
-    /// The longest time that a request which leaves the client now may take.
-    #[inline]
+    /// Whether somebody gives up a request that is sent at the beginning of the run and would go like this.
+    pub fn ever_gives_up(&self, course: &Course) -> bool {
+        let gives_up = |patience: &Patience| patience.gives_up(SimTime::ZERO, None, course).is_some();
+        self.patience.shrinks || gives_up(&self.patience) || gives_up(&self.hop_patience)
+    }
+
+    /// The longest time that a request which leaves the client for a hop now may take.
     pub(super) fn client_timeout_at(&self, states: &[LayerState], now: SimTime) -> Option<SimDuration> {
-        if !self.timeout_shrinks {
-            return self.timeout;
+        shorter(self.patience.timeouts.until_answered(), self.left_at(states, now))
+    }
+
+    /// What is left for a request that leaves the client now, where some layer's attempts get no more than that.
+    #[inline]
+    fn left_at(&self, states: &[LayerState], now: SimTime) -> Option<SimDuration> {
+        if !self.patience.shrinks {
+            return None;
         }
         let elements = self.elements[self.hop_edge..self.queue_edge].iter().zip(&states[self.hop_edge..]);
-        elements.filter_map(|(element, state)| element.role.policy()?.timeout_at(state, now)).min()
+        elements.filter_map(|(element, state)| element.role.policy()?.left_at(state, now)).min()
+    }
+
+    /// The same client with other settings of its elements, which stand where they stood.
+    pub fn with_elements(&self, elements: Vec<Element>) -> Option<Client> {
+        let mut client = Client::new(self.name.clone(), self.for_tests, elements)?.with_grammar(self.grammar.clone());
+        (client.patience.phases, client.hop_patience.phases) = (self.patience.phases, self.hop_patience.phases);
+        Some(client)
+    }
+
+    /// The same client in a world in which these phases of a request take time.
+    #[must_use]
+    pub fn in_world(mut self, phases: Phases) -> Client {
+        self.patience.phases = phases;
+        self.hop_patience.phases = phases;
+        self
     }
 
     /// How the client reads hints.

@@ -1,13 +1,14 @@
 //! One way through a client under a script: every attempt, when it was sent, what it got, and what was waited for.
 
 use super::hedged::hedged;
-use crate::policy::answer::{Answer, Outcome};
+use crate::policy::answer::Answer;
 use crate::policy::backoff::Draws;
 use crate::policy::circuit_breaker::Gate;
 use crate::policy::retry::{GiveUp, LayerState, RetryPolicy};
 use crate::policy::retry_budget::{BudgetState, Passage, RetryBudget};
 use crate::policy::stack::{Client, Cursor, Host, Input, Next, Note};
 use crate::provider::Script;
+use crate::provider::script::Entry;
 use crate::units::{SimDuration, SimTime};
 
 /// More attempts than this are cut off.
@@ -184,9 +185,7 @@ pub(super) fn walk_with<D: Draws>(
                 };
                 path.last = answer;
                 if ended == SimTime::NEVER {
-                    let gives_up = client.timeout_at(&states, now).is_some();
-                    let comes = gives_up || script.entry(sent).after.is_some();
-                    path.end = if comes { End::TooLate } else { End::Hangs };
+                    path.end = if ends_some_time(client, script.entry(sent)) { End::TooLate } else { End::Hangs };
                     return path;
                 }
                 (now, input) = (ended, Input::Answered(answer));
@@ -221,15 +220,18 @@ fn goes_on_for_ever(client: &Client, script: &Script, path: &Path) -> bool {
     path.attempts.len() > script.entries().len() && policy.is_some_and(is_free)
 }
 
+/// Whether a request with this answer ends, however late: by itself, or because the client gives it up.
+fn ends_some_time(client: &Client, entry: &Entry) -> bool {
+    let course = entry.course(SimTime::ZERO, SimDuration::ZERO, SimDuration::ZERO);
+    entry.after.is_some() || client.ever_gives_up(&course)
+}
+
 /// When request number `n` ends, and with what: the scripted answer, or the client's timeout.
 pub(super) fn ask(client: &Client, script: &Script, states: &[LayerState], now: SimTime, n: u64) -> (SimTime, Answer) {
     let entry = script.entry(n);
-    let answer = entry.answer(client.grammar(), entry.after.map_or(now, |after| now + after));
-    let patience = client.timeout_at(states, now).map_or(SimTime::NEVER, |timeout| now + timeout);
-    match entry.after {
-        Some(after) if now + after <= patience => (now + after, answer),
-        // A stream that has begun falls silent: that is no timeout before the answer.
-        _ if answer.outcome == Outcome::Silent => (patience, answer),
-        _ => (patience, Answer::TIMED_OUT),
+    let course = entry.course(now, SimDuration::ZERO, SimDuration::ZERO);
+    match client.gives_up(states, now, &course) {
+        None => (course.ends, entry.answer(client.grammar(), course.ends)),
+        Some((at, outcome)) => (at, Answer::failed(outcome)),
     }
 }

@@ -185,8 +185,7 @@ fn without_deadlines(client: &Client) -> Client {
         }
         element
     });
-    let rebuilt = Client::new(client.name.clone(), client.for_tests, elements.collect());
-    rebuilt.unwrap_or_else(|| client.clone()).with_grammar(client.grammar().clone())
+    client.with_elements(elements.collect()).unwrap_or_else(|| client.clone())
 }
 
 fn shown(client: &Client, script: &Script, path: &Path) -> Vec<Shown> {
@@ -198,7 +197,11 @@ fn shown(client: &Client, script: &Script, path: &Path) -> Vec<Shown> {
     attempts
         .map(|(attempt, n)| Shown {
             answer: match attempt.answer.outcome {
-                Outcome::TimedOut if script.entry(n).after.is_some() => format!("{} (timeout)", script.entry(n).text),
+                Outcome::TimedOut | Outcome::ConnectTimedOut | Outcome::WriteTimedOut | Outcome::Silent
+                    if script.entry(n).after.is_some() =>
+                {
+                    format!("{} (timeout)", script.entry(n).text)
+                }
                 Outcome::Cancelled => format!("{} (cancelled)", script.entry(n).text),
                 _ => script.entry(n).text.clone(),
             },
@@ -242,7 +245,7 @@ fn why(client: &Client, path: &Path) -> Option<String> {
         return None;
     }
     match path.end {
-        End::Hangs => return Some("no answer comes, and no layer has a timeout".to_owned()),
+        End::Hangs => return Some("no answer comes, and no timeout of a layer ends the wait".to_owned()),
         End::TooLate => return Some("its waits go past the 36 years that are looked at".to_owned()),
         End::Endless => return Some(format!("nothing stops it; cut off after {MOST_ATTEMPTS} attempts")),
         End::CutOff => return Some(format!("the probe looks at {MOST_ATTEMPTS} attempts; the client goes on")),

@@ -72,12 +72,24 @@ pub enum Respond {
     },
     /// Nothing ever comes back.
     Hang,
+    /// The connection is never made.
+    ConnectHang,
+    /// A stream falls silent in its middle.
+    Silence {
+        /// Seconds until it does.
+        at: Distribution,
+        /// Seconds until it goes on and is served to its end; `None` never.
+        gap: Option<Distribution>,
+    },
+    /// The request is served, and the first byte of its answer comes no sooner than this, in seconds.
+    SlowFirstToken(Distribution),
     /// The task's first request gets the first of these answers, its second the second, and so on.
     Script(Script),
 }
 
 impl Respond {
-    /// What the client sees in the end; `None` where nothing ever comes back, or where a script says it one by one.
+    /// What the client sees in the end; `None` where nothing ever comes back, where it is served, or where a script says
+    /// it one by one.
     pub fn answer(&self) -> Option<Answer> {
         let outcome = match self {
             Respond::Status { status, hint, should_retry, code, .. } => {
@@ -88,12 +100,14 @@ impl Respond {
             Respond::Cut { .. } => Outcome::CutShort,
             Respond::Drop { .. } => Outcome::Dropped,
             Respond::Unreachable { .. } => Outcome::Unreachable,
-            Respond::Hang | Respond::Script(_) => return None,
+            Respond::ConnectHang => Outcome::ConnectTimedOut,
+            Respond::Silence { .. } => Outcome::Silent,
+            Respond::Hang | Respond::SlowFirstToken(_) | Respond::Script(_) => return None,
         };
         Some(Answer::failed(outcome))
     }
 
-    /// Seconds until the client sees it; `None` where it never does.
+    /// Seconds until the client sees it; `None` where it never does, or where something else says when.
     pub const fn after(&self) -> Option<&Distribution> {
         match self {
             Respond::Status { after, .. }
@@ -101,8 +115,17 @@ impl Respond {
             | Respond::Cut { after }
             | Respond::Drop { after }
             | Respond::Unreachable { after } => Some(after),
-            Respond::Hang | Respond::Script(_) => None,
+            Respond::Hang
+            | Respond::ConnectHang
+            | Respond::Silence { .. }
+            | Respond::SlowFirstToken(_)
+            | Respond::Script(_) => None,
         }
+    }
+
+    /// Whether a struck request is served all the same, only otherwise: it must fit into the limits as any other.
+    pub const fn is_served(&self) -> bool {
+        matches!(self, Respond::SlowFirstToken(_) | Respond::Silence { gap: Some(_), .. })
     }
 }
 
@@ -145,6 +168,14 @@ pub struct Fault {
     pub respond: Respond,
     /// The models whose requests it strikes.
     pub models: ModelSet,
+    /// Whether the server carries a struck request out although its answer fails; `None` as [`carries_out`] says.
+    pub carried_out: Option<bool>,
+}
+
+/// Whether a server has carried out what a client sees end so, unless a fault says otherwise: it has where some of the
+/// answer was there, for it answers when it has done its work.
+pub const fn carries_out(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Delivered | Outcome::CutShort | Outcome::StreamBroken | Outcome::Silent)
 }
 
 #[cfg(test)]

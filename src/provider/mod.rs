@@ -1,4 +1,5 @@
-//! The provider turns a request at an instant into a response: fault windows first, then rate limits, then service.
+//! The provider turns a request at an instant into a response: fault windows first, then rate limits, then limits on
+//! requests in flight, then service.
 //!
 //! Faults come first because an overloaded server refuses before it counts: in the incident this models, 529s did not
 //! use up the rate limit (`docs/validation.md`).
@@ -10,6 +11,9 @@ pub mod model;
 pub mod profile;
 pub mod receive;
 pub mod script;
+pub mod script_entry;
+pub mod service;
+pub mod slots;
 
 use crate::policy::header::HintGrammar;
 use crate::random::Distribution;
@@ -21,16 +25,22 @@ pub use model::{Model, ModelSet, NO_MODEL};
 pub use profile::Profile;
 pub use receive::{AnsweredBy, ProviderState, Verdict};
 pub use script::Script;
+pub use service::{Abandoned, Service};
+pub use slots::{Slots, SlotsState};
 
 /// The settings of the provider.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Provider {
     /// Rate limits; a request must fit into all of them.
     pub limits: Vec<Limit>,
+    /// Limits on requests in flight; a request must find a slot in all of them.
+    pub slots: Vec<Slots>,
     /// What goes wrong, in the order of the file; the first fault that strikes answers.
     pub faults: Vec<Fault>,
     /// All models that are asked for or described; requests name them by their index.
     pub models: Vec<Model>,
+    /// What becomes of requests whose callers have left.
+    pub abandoned: Abandoned,
 }
 
 /// What a request asks of the provider.
@@ -46,6 +56,10 @@ pub struct Request<'a> {
     pub key: crate::random::Key,
     /// The index of the model that it asks, or [`NO_MODEL`].
     pub model: u8,
+    /// How long it takes until the connection stands.
+    pub connect: SimDuration,
+    /// How long it takes from then until the request is written.
+    pub write: SimDuration,
     /// How many requests its task has sent before it.
     pub ordinal: u32,
     /// How its client reads hints.
@@ -65,6 +79,15 @@ impl Provider {
     pub fn model(&self, name: Option<&str>) -> u8 {
         let index = name.and_then(|name| self.models.iter().position(|model| model.name == name));
         index.map_or(NO_MODEL, |index| index as u8)
+    }
+}
+
+impl Request<'_> {
+    /// How it comes to the provider, as if it ended there.
+    pub fn arrives(&self, now: crate::units::SimTime) -> crate::policy::Course {
+        let connected = now + self.connect;
+        let written = connected + self.write;
+        crate::policy::Course { connected, written, ..crate::policy::Course::at_once(now, written) }
     }
 }
 

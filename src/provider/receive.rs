@@ -1,36 +1,52 @@
 //! The provider at work: what it answers to a request, and when. It borrows nothing of the engine, so a real clock can
 //! drive it as well as a simulated one.
 
-use super::fault::{Fault, Respond};
-use super::limit::Limit;
+use super::fault::{Fault, Respond, StreamFault, carries_out};
+use super::limit::{HintForm, Limit};
 use super::model::window_exceeded;
 use super::profile::Piece;
 use super::script::Script;
+use super::service::Service;
+use super::slots::SlotsState;
 use super::{Provider, Request};
+use crate::policy::Course;
 use crate::policy::answer::{Answer, Hint};
 use crate::policy::header::{HintGrammar, HintHeader, Said};
 use crate::policy::token_bucket::TokenBucketState;
-use crate::random::Key;
+use crate::random::{Distribution, Key, Stream};
 use crate::units::time::NANOS_PER_SEC;
 use crate::units::{SimDuration, SimTime};
 
 /// What becomes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is answered.
-    Answered {
-        /// When the answer is back.
-        at: SimTime,
-        /// The answer.
-        answer: Answer,
-        /// Who gave it.
-        by: AnsweredBy,
-    },
-    /// Nothing ever comes back.
-    Never {
-        /// Whose silence it is.
-        by: AnsweredBy,
-    },
+pub struct Verdict {
+    /// What its client would see, and when, if it waited for it.
+    pub course: Course,
+    /// The answer at the end of it.
+    pub answer: Answer,
+    /// Who gives it.
+    pub by: AnsweredBy,
+    /// Whether it passed the limits: it takes a slot of those on requests in flight for as long as it is served.
+    pub admitted: bool,
+    /// Whether the server carries the request out, if it is left to do so.
+    pub carried_out: bool,
+    /// Until when the server works on it; `course.written` where it does not.
+    pub works_until: SimTime,
+}
+
+impl Verdict {
+    /// A request that takes so long to connect and to write that its client has left before it is there.
+    pub const fn lost(course: Course) -> Verdict {
+        let works_until = course.written;
+        Verdict {
+            course,
+            answer: Answer::TIMED_OUT,
+            by: AnsweredBy::Nobody,
+            admitted: false,
+            carried_out: false,
+            works_until,
+        }
+    }
 }
 
 /// Who answered a request.
@@ -40,10 +56,14 @@ pub enum AnsweredBy {
     Fault(usize),
     /// The limit of this index.
     Limit(usize),
+    /// The limit on requests in flight of this index.
+    Slots(usize),
     /// The service itself.
     Service,
     /// The model's context window, into which the request does not fit.
     Window,
+    /// Nobody: the request never arrived.
+    Nobody,
 }
 
 /// The provider in a run.
@@ -51,6 +71,8 @@ pub enum AnsweredBy {
 pub struct ProviderState<'a> {
     settings: &'a Provider,
     levels: Vec<TokenBucketState>,
+    /// For each limit on requests in flight, which slots are taken.
+    slots: Vec<SlotsState>,
     /// For each fault the name's key word, so that its draws do not depend on its place in the file.
     fault_words: Vec<u64>,
     /// For each fault and class the piece of its probability that was last looked at. Time hardly moves between two
@@ -73,6 +95,7 @@ impl<'a> ProviderState<'a> {
     pub fn new(settings: &'a Provider) -> Self {
         ProviderState {
             settings,
+            slots: settings.slots.iter().map(|_| SlotsState::default()).collect(),
             levels: settings.limits.iter().map(|limit| limit.bucket.full(SimTime::ZERO)).collect(),
             chances: settings.faults.iter().map(first_pieces).collect(),
             fault_words: settings.faults.iter().map(|fault| Key::word(&fault.name)).collect(),
@@ -83,30 +106,67 @@ impl<'a> ProviderState<'a> {
         }
     }
 
-    /// What becomes of a request that arrives at `now`; `service` is asked how long it takes to serve, if it is.
-    pub fn receive(&mut self, now: SimTime, request: &Request<'_>, service: impl FnOnce() -> SimDuration) -> Verdict {
+    /// What becomes of a request that is sent at `now`; `service` is asked how long it takes to serve.
+    pub fn receive(&mut self, now: SimTime, request: &Request<'_>, service: impl FnOnce() -> Service) -> Verdict {
         if self.windows.get(request.model as usize).is_some_and(|window| request.input_tokens > *window) {
-            return Verdict::Answered { at: now, answer: window_exceeded(), by: AnsweredBy::Window };
+            let course = request.arrives(now);
+            let (by, works_until) = (AnsweredBy::Window, course.written);
+            let answer = window_exceeded();
+            return Verdict { course, answer, by, admitted: false, carried_out: false, works_until };
         }
+        let mut twist = None;
         for (index, fault) in self.settings.faults.iter().enumerate() {
             if self.strikes(index, now, request) {
-                return self.fault_verdict(index, fault, now, request);
+                if fault.respond.is_served() {
+                    twist = Some(index);
+                    break;
+                }
+                return self.fault_verdict(index, fault, now, request, service);
             }
         }
         if let Some((index, shortfall)) = self.longest_shortfall(now, request) {
             let limit = &self.settings.limits[index];
-            let mut draws = request.key.with(self.limit_words[index]).stream();
-            let at = now + SimDuration::from_secs_f64(limit.refusal_latency.sample(&mut draws));
-            let hint = limit.hint.map_or(Hint::None, |form| Hint::After(form.hint(shortfall)));
-            let answer = as_read(Answer { hint, ..self.refusals[index] }, request.grammar);
-            return Verdict::Answered { at, answer, by: AnsweredBy::Limit(index) };
+            let refusal = Refusal { latency: &limit.refusal_latency, hint: limit.hint, answer: self.refusals[index] };
+            return refusal.verdict(shortfall, self.limit_words[index], AnsweredBy::Limit(index), now, request);
+        }
+        if let Some((index, wait)) = self.longest_wait(now) {
+            let slots = &self.settings.slots[index];
+            let refusal = Refusal { latency: &slots.refusal_latency, hint: slots.hint, answer: slots.refusal() };
+            return refusal.verdict(wait, Key::word(&slots.name), AnsweredBy::Slots(index), now, request);
         }
         for (limit, level) in self.settings.limits.iter().zip(&mut self.levels) {
             if limit.models.contains(request.model) {
                 limit.bucket.withdraw(level, cost(limit, request), now);
             }
         }
-        Verdict::Answered { at: now + service(), answer: Answer::DELIVERED, by: AnsweredBy::Service }
+        let connected = now + request.connect;
+        let written = connected + request.write;
+        let course = match twist {
+            None => service().course(connected, written),
+            Some(index) => self.twisted(index, request, service(), connected, written),
+        };
+        let (answer, works_until) = (Answer::DELIVERED, course.ends);
+        Verdict { course, answer, by: AnsweredBy::Service, admitted: true, carried_out: true, works_until }
+    }
+
+    /// The request that was admitted last is served until then: it takes a slot of every limit on requests in flight.
+    #[inline]
+    pub fn serves_until(&mut self, until: SimTime) {
+        for slots in &mut self.slots {
+            slots.take(until);
+        }
+    }
+
+    /// A request that would have been served until then no longer is: its slots are free.
+    pub fn stops_serving(&mut self, until: SimTime) {
+        for slots in &mut self.slots {
+            slots.free(until);
+        }
+    }
+
+    /// Which slots are taken of each limit on requests in flight, in the order of the settings.
+    pub fn slots(&self) -> &[SlotsState] {
+        &self.slots
     }
 
     /// The level of each limit, in the order of the settings.
@@ -128,16 +188,68 @@ impl<'a> ProviderState<'a> {
         probability > 0.0 && request.key.with(self.fault_words[fault]).unit() < probability
     }
 
-    fn fault_verdict(&self, index: usize, fault: &Fault, now: SimTime, request: &Request<'_>) -> Verdict {
+    fn fault_verdict(
+        &self,
+        index: usize,
+        fault: &Fault,
+        now: SimTime,
+        request: &Request<'_>,
+        service: impl FnOnce() -> Service,
+    ) -> Verdict {
+        let by = AnsweredBy::Fault(index);
         if let Respond::Script(script) = &fault.respond {
-            return scripted(script, index, now, request);
+            return scripted(script, fault, by, now, request);
         }
-        let (Some(answer), Some(after)) = (self.fault_answers[index], fault.respond.after()) else {
-            return Verdict::Never { by: AnsweredBy::Fault(index) };
+        let connected = now + request.connect;
+        let written = connected + request.write;
+        let draw = |time: &Distribution| SimDuration::from_secs_f64(time.sample(&mut self.fault_draws(index, request)));
+        let answer = self.fault_answers[index].map_or(Answer::TIMED_OUT, |answer| as_read(answer, request.grammar));
+        let course = match &fault.respond {
+            Respond::ConnectHang => Course::without_connection(SimTime::NEVER),
+            Respond::Unreachable { after } => Course::without_connection(now + draw(after)),
+            Respond::Silence { at, .. } => service().course_into_silence(connected, written, draw(at)),
+            Respond::Stream { how: StreamFault::Broken, after } => {
+                service().course_broken_off(connected, written, draw(after))
+            }
+            respond => {
+                let after = respond.after().map_or(SimDuration::MAX, draw);
+                Service::whole(after).course(connected, written)
+            }
         };
-        let mut draws = request.key.with(self.fault_words[index]).with(FAULT_LATENCY).stream();
-        let at = now + SimDuration::from_secs_f64(after.sample(&mut draws));
-        Verdict::Answered { at, answer: as_read(answer, request.grammar), by: AnsweredBy::Fault(index) }
+        verdict(course, answer, by, fault)
+    }
+
+    /// How a struck request is served.
+    fn twisted(
+        &self,
+        index: usize,
+        request: &Request<'_>,
+        service: Service,
+        connected: SimTime,
+        written: SimTime,
+    ) -> Course {
+        let mut draws = self.fault_draws(index, request);
+        let mut draw = |time: &Distribution| SimDuration::from_secs_f64(time.sample(&mut draws));
+        match &self.settings.faults[index].respond {
+            Respond::SlowFirstToken(first) => service.slowed(draw(first)).course(connected, written),
+            Respond::Silence { at, gap: Some(gap) } => {
+                let at = draw(at);
+                service.course_with_gap(connected, written, at, draw(gap))
+            }
+            _ => service.course(connected, written),
+        }
+    }
+
+    fn fault_draws(&self, index: usize, request: &Request<'_>) -> Stream {
+        request.key.with(self.fault_words[index]).with(FAULT_LATENCY).stream()
+    }
+
+    /// The limit on requests in flight whose next slot is free last, and in how long; `None` where all have one.
+    #[inline]
+    fn longest_wait(&mut self, now: SimTime) -> Option<(usize, SimDuration)> {
+        let states = self.settings.slots.iter().zip(&mut self.slots).enumerate();
+        let full = states.filter_map(|(index, (settings, state))| Some((index, state.wait(settings, now)?)));
+        full.max_by_key(|(index, wait)| (*wait, std::cmp::Reverse(*index)))
     }
 
     /// The limit that the request would have to wait for longest, and how long; `None` where it fits into all.
@@ -163,13 +275,44 @@ fn windows(settings: &Provider) -> Vec<u32> {
     settings.models.iter().map(|model| model.context_window.unwrap_or(u32::MAX)).collect()
 }
 
+/// How a limit refuses.
+struct Refusal<'r> {
+    latency: &'r Distribution,
+    hint: Option<HintForm>,
+    /// Without its hint.
+    answer: Answer,
+}
+
+impl Refusal<'_> {
+    /// The refusal of a request that would fit after `wait`.
+    fn verdict(&self, wait: SimDuration, word: u64, by: AnsweredBy, now: SimTime, request: &Request<'_>) -> Verdict {
+        let after = SimDuration::from_secs_f64(self.latency.sample(&mut request.key.with(word).stream()));
+        let hint = self.hint.map_or(Hint::None, |form| Hint::After(form.hint(wait)));
+        let answer = as_read(Answer { hint, ..self.answer }, request.grammar);
+        let connected = now + request.connect;
+        let course = Service::whole(after).course(connected, connected + request.write);
+        Verdict { course, answer, by, admitted: false, carried_out: false, works_until: course.written }
+    }
+}
+
+/// A fault's verdict. What the server carries out it works on until its answer breaks off.
+fn verdict(course: Course, answer: Answer, by: AnsweredBy, fault: &Fault) -> Verdict {
+    let carried_out = fault.carried_out.unwrap_or_else(|| carries_out(answer.outcome));
+    let breaks_off = if course.ends == SimTime::NEVER { course.quiet } else { course.ends };
+    let works_until = if carried_out && breaks_off < SimTime::NEVER { breaks_off } else { course.written };
+    Verdict { course, answer, by, admitted: false, carried_out, works_until }
+}
+
 /// The answer of a script to a request.
-fn scripted(script: &Script, fault: usize, now: SimTime, request: &Request<'_>) -> Verdict {
+fn scripted(script: &Script, fault: &Fault, by: AnsweredBy, now: SimTime, request: &Request<'_>) -> Verdict {
     let entry = script.entry(u64::from(request.ordinal));
-    let Some(after) = entry.after else { return Verdict::Never { by: AnsweredBy::Fault(fault) } };
-    let answer = entry.answer(request.grammar, now + after);
-    let by = if answer.is_delivered() { AnsweredBy::Service } else { AnsweredBy::Fault(fault) };
-    Verdict::Answered { at: now + after, answer, by }
+    let course = entry.course(now, request.connect, request.write);
+    let answer = entry.answer(request.grammar, course.ends);
+    if answer.is_delivered() {
+        let works_until = course.ends;
+        return Verdict { course, answer, by: AnsweredBy::Service, admitted: false, carried_out: true, works_until };
+    }
+    verdict(course, answer, by, fault)
 }
 
 /// The answer with its hint as the client reads it from a `retry-after` header.

@@ -1,36 +1,24 @@
 //! The answers of a scripted server.
 //!
-//! A comma list of `STATUS`, `drop`, `unreachable`, `cut`, `hang`, `silence`, `stream_failed`, `stream_broken`, each
-//! with `key=value` headers or fields behind it and perhaps `slow=DURATION` before it; values may be quoted, since
-//! dates hold commas. The last answer repeats for ever, and the word `forever` may say so.
+//! A comma list of `STATUS`, `drop`, `unreachable`, `cut`, `hang`, `connect_hang`, `silence`, `stream_failed`,
+//! `stream_broken`, each with `key=value` headers or fields behind it and perhaps `slow=DURATION` before it; values may
+//! be quoted, since dates hold commas. Further durations say when the phases of the request end: `connect=`, `write=`,
+//! `first_token=`, and `at=` with `for=` a silence in the middle. The last answer repeats for ever, and the word
+//! `forever` may say so.
 
 use super::header_text::said;
-use crate::policy::answer::{Answer, Code, Hint, Outcome};
-use crate::policy::header::{HintGrammar, HintHeader, Said};
+pub use super::script_entry::Entry;
+use super::script_entry::{MOST_HINTS, Phases};
+use crate::policy::answer::{Code, Outcome};
+use crate::policy::header::{HintHeader, Said};
+use crate::units::SimDuration;
 use crate::units::parse;
-use crate::units::{SimDuration, SimTime};
 
 /// What a scripted server answers, in order; the last answer repeats.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
     /// Invariant: at least one.
     entries: Vec<Entry>,
-}
-
-/// One scripted answer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
-    /// As it was written, without its fields' quotes.
-    pub text: String,
-    /// Until it is there; `None` never.
-    pub after: Option<SimDuration>,
-    outcome: Outcome,
-    status: u16,
-    should_retry: Option<bool>,
-    code: Code,
-    hints: Vec<(HintHeader, Said)>,
-    /// Which of the hints are dates: the later they are read, the shorter is the wait.
-    dates: Vec<bool>,
 }
 
 /// What is wrong with a script.
@@ -47,11 +35,8 @@ pub struct ScriptFault {
 /// The most answers of a script.
 const MOST_ENTRIES: usize = 100_000;
 
-/// The most hints of one answer.
-const MOST_HINTS: usize = 16;
-
-const FORMS: &str = "write a status from 200 to 599, or one of drop, unreachable, cut, hang, silence, stream_failed, \
-                     stream_broken, such as '429 retry-after=2, 200'";
+const FORMS: &str = "write a status from 200 to 599, or one of drop, unreachable, cut, hang, connect_hang, silence, \
+                     stream_failed, stream_broken, such as '429 retry-after=2, 200'";
 
 impl Script {
     /// The script of this text; `now_unix_s` is what the clock shows when the run begins, for dates. All faults are found, not only the first.
@@ -88,28 +73,6 @@ impl Script {
     }
 }
 
-impl Entry {
-    /// The answer as a client with this grammar sees it when it comes at `now`.
-    pub fn answer(&self, grammar: &HintGrammar, now: SimTime) -> Answer {
-        let (outcome, status, should_retry, code) = (self.outcome, self.status, self.should_retry, self.code);
-        let hint = if self.dates.contains(&true) { self.read_at(grammar, now) } else { grammar.read(&self.hints) };
-        Answer { outcome, status, should_retry, hint, code }
-    }
-
-    /// What the hints come to at `now`: dates are waits from then on.
-    fn read_at(&self, grammar: &HintGrammar, now: SimTime) -> Hint {
-        let passed = (now - SimTime::ZERO).as_secs_f64();
-        let mut hints = [(HintHeader::RetryAfter, Said::Unreadable); MOST_HINTS];
-        for ((place, hint), is_date) in hints.iter_mut().zip(&self.hints).zip(&self.dates) {
-            *place = match *hint {
-                (header, Said::Date(wait)) if *is_date => (header, Said::Date(wait - passed)),
-                as_it_was => as_it_was,
-            };
-        }
-        grammar.read(&hints[..self.hints.len()])
-    }
-}
-
 /// The spans between separators that stand outside quotes.
 fn pieces(text: &str, separator: char) -> Vec<std::ops::Range<usize>> {
     let (mut out, mut from, mut quote) = (Vec::new(), 0, None);
@@ -143,6 +106,7 @@ fn entry(text: &str, span: std::ops::Range<usize>, is_last: bool, now_unix_s: f6
     let mut read = Entry {
         text: words.iter().map(|word| text[word.clone()].replace(['"', '\''], "")).collect::<Vec<_>>().join(" "),
         after: Some(SimDuration::ZERO),
+        phases: Phases::default(),
         outcome: Outcome::Refused,
         status: 0,
         should_retry: None,
@@ -178,7 +142,24 @@ fn entry(text: &str, span: std::ops::Range<usize>, is_last: bool, now_unix_s: f6
         let message = if part.trim().is_empty() { "is empty" } else { "has fields and no answer" };
         return Err(fault(span, message.into(), FORMS));
     }
-    Ok(read)
+    match incoherent(&read) {
+        Some((message, hint)) => Err(fault(span, message.into(), hint)),
+        None => Ok(read),
+    }
+}
+
+/// A silence that the answer does not have, and what to write instead.
+fn incoherent(read: &Entry) -> Option<(&'static str, &'static str)> {
+    match (read.phases.at, read.phases.gap) {
+        (None, Some(_)) => Some(("goes silent at no time", "write when it does, such as at=3s")),
+        (Some(_), None) if read.outcome != Outcome::Silent => {
+            Some(("goes silent and does not say for how long", "write for=25s beside it, or `silence` for ever"))
+        }
+        (Some(_), Some(_)) if read.outcome != Outcome::Delivered => {
+            Some(("goes on after a silence, and only a success does", "write a status such as 200, or leave out `for`"))
+        }
+        _ => None,
+    }
 }
 
 fn kind(read: &mut Entry, word: &str) -> Result<(), String> {
@@ -190,6 +171,7 @@ fn kind(read: &mut Entry, word: &str) -> Result<(), String> {
         "stream_failed" => Outcome::StreamFailed,
         "stream_broken" => Outcome::StreamBroken,
         "hang" => Outcome::TimedOut,
+        "connect_hang" => Outcome::ConnectTimedOut,
         "ok" => Outcome::Delivered,
         _ => {
             let status = word.parse::<u16>().ok().filter(|status| (200..=599).contains(status));
@@ -201,7 +183,7 @@ fn kind(read: &mut Entry, word: &str) -> Result<(), String> {
         }
     };
     match read.outcome {
-        Outcome::TimedOut | Outcome::Silent => read.after = None,
+        Outcome::TimedOut | Outcome::ConnectTimedOut | Outcome::Silent => read.after = None,
         Outcome::Delivered if read.status == 0 => read.status = 200,
         _ => {}
     }
@@ -211,11 +193,29 @@ fn kind(read: &mut Entry, word: &str) -> Result<(), String> {
 /// Headers by which AWS services name an error, beside the field `error_code`.
 const CODE_FIELDS: [&str; 3] = ["error_code", "error-code", "x-amzn-errortype"];
 
+/// The phase of this name.
+fn phase<'p>(phases: &'p mut Phases, key: &str) -> Option<&'p mut Option<SimDuration>> {
+    match key {
+        "connect" => Some(&mut phases.connect),
+        "write" => Some(&mut phases.write),
+        "first_token" => Some(&mut phases.first_token),
+        "at" => Some(&mut phases.at),
+        "for" => Some(&mut phases.gap),
+        _ => None,
+    }
+}
+
 fn field(read: &mut Entry, key: &str, value: &str, now_unix_s: f64) -> Result<(), (String, String)> {
     if key == "slow" {
         let after = parse::duration(value)
             .map_err(|misread| (misread.to_string(), "write slow=3s before a status".to_owned()))?;
         read.after = read.after.map(|_| after);
+        return Ok(());
+    }
+    if let Some(phase) = phase(&mut read.phases, key) {
+        let length = parse::duration(value)
+            .map_err(|misread| (misread.to_string(), format!("write a duration such as {key}=3s")))?;
+        *phase = Some(length);
         return Ok(());
     }
     if CODE_FIELDS.contains(&key) {
@@ -256,7 +256,7 @@ fn field(read: &mut Entry, key: &str, value: &str, now_unix_s: f64) -> Result<()
 fn meant(key: &str) -> Option<&'static str> {
     const LONGEST: usize = 64;
     let headers = HintHeader::ALL.iter().map(|(_, name)| *name);
-    let known = headers.chain(CODE_FIELDS).chain(["slow", "x-should-retry"]);
+    let known = headers.chain(CODE_FIELDS).chain(["slow", "first_token", "x-should-retry"]);
     let distance = |name: &&str| {
         let slips = strsim::osa_distance(key, name);
         (slips <= (name.len() / 4).min(2)).then_some(slips)
@@ -276,6 +276,10 @@ fn shown(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::Course;
+    use crate::policy::answer::Hint;
+    use crate::policy::header::HintGrammar;
+    use crate::units::SimTime;
 
     fn script(text: &str) -> Script {
         Script::parse(text, 0.0).unwrap()
@@ -346,7 +350,36 @@ mod tests {
 
     #[test]
     fn what_never_comes_has_no_time() {
-        assert_eq!(script("hang").entry(0).after, None);
-        assert_eq!(script("silence").entry(0).after, None);
+        for never in ["hang", "connect_hang", "silence"] {
+            assert_eq!(script(never).entry(0).after, None, "{never}");
+        }
+    }
+
+    #[test]
+    fn every_phase_of_a_request_can_be_scripted() {
+        let course = |text: &str| {
+            let course = script(text).entry(0).course(SimTime::ZERO, SimDuration::ZERO, SimDuration::ZERO);
+            let Course { connected, written, first, quiet, resumes, ends } = course;
+            [connected, written, first, quiet, resumes, ends]
+                .map(|at| if at == SimTime::NEVER { None } else { Some(at.as_secs_f64()) })
+        };
+        let all = |second: f64| [Some(0.0), Some(0.0), Some(second), Some(second), Some(second), Some(second)];
+        assert_eq!((course("slow=3s 429"), course("cut")), (all(3.0), all(0.0)));
+        // By hand: connected after 1 s, written after 3 s; first byte 2 s and silence 4 s after that.
+        let phases = "connect=1s write=2s first_token=2s at=4s for=25s slow=10s 200";
+        assert_eq!(course(phases), [1.0, 3.0, 5.0, 7.0, 32.0, 38.0].map(Some));
+        assert_eq!(course("connect_hang"), [None; 6]);
+        assert_eq!(course("hang"), [Some(0.0), Some(0.0), None, None, None, None]);
+        assert_eq!(course("silence at=3s"), [Some(0.0), Some(0.0), Some(3.0), Some(3.0), None, None]);
+        assert_eq!(course("slow=2s unreachable"), [None, None, None, None, None, Some(2.0)]);
+    }
+
+    #[test]
+    fn a_silence_that_the_answer_does_not_have_is_refused() {
+        assert_eq!(faults("200 for=3s"), ["goes silent at no time"]);
+        assert_eq!(faults("200 at=3s"), ["goes silent and does not say for how long"]);
+        assert_eq!(faults("silence at=3s for=3s, 529 at=1s for=1s").len(), 2);
+        assert_eq!(faults("200 first_tokn=3s"), ["is not known, found first_tokn"]);
+        assert_eq!(faults("200 connect=soon").len(), 1);
     }
 }

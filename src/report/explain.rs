@@ -281,7 +281,14 @@ fn time(class: &ClassExplanation) -> String {
 
 fn step_time(class: &ClassExplanation) -> String {
     let Some(timeout) = class.timeout else {
-        return "no timeout: a request that hangs takes for ever".into();
+        return match class.answered_within {
+            None => "no timeout: a request that hangs takes for ever".into(),
+            Some(time) => format!(
+                "{} until an answer begins, and nothing over all of a request: one that connects, writes or flows slowly \
+                 may take for ever",
+                words::duration(time)
+            ),
+        };
     };
     let step = class.step_course.wall;
     format!(

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::explain_page::{WIDTH, line, put, wrap};
 use crate::explain::layer::{retry_words, wait_words};
-use crate::explain::words::{duration, percent, range};
+use crate::explain::words::{duration, percent, range, timeouts};
 use crate::explain::{LayerExplanation, Repetition};
 use crate::policy::header::{HeaderRule, HintHeader, Take};
 use crate::policy::hint::AboveCap;
@@ -137,7 +137,7 @@ fn facts(preset: Preset) -> Vec<String> {
     }
     facts.extend(readings(&client, policy));
     facts.extend(repetition.deadline_words.clone());
-    facts.extend(policy.timeout.map(|timeout| format!("gives each attempt {}", duration(timeout))));
+    facts.extend(timeouts(&policy.timeout).map(|timeout| format!("gives each attempt {timeout}")));
     facts.extend(policy.budget.as_ref().map(budget));
     facts.extend(handed_back(policy.hands_back.exhausted));
     if let Some((place, resume)) = repetition.requeue_words() {

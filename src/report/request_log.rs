@@ -111,6 +111,7 @@ impl<W> RequestLog<'_, W> {
             model,
             input_tokens,
             output_tokens,
+            is_effect,
         } = fact
         else {
             return Value::Null;
@@ -140,6 +141,7 @@ impl<W> RequestLog<'_, W> {
             "input_tokens_estimate": input_tokens,
             "input_tokens": delivered.then_some(input_tokens),
             "output_tokens": delivered.then_some(output_tokens),
+            "is_effect": is_effect,
         });
         if let Some(attempt) = attempt {
             line["attempt"] = attempt.into();
@@ -150,7 +152,11 @@ impl<W> RequestLog<'_, W> {
     fn answered_by(&self, by: AnsweredBy, answer: &Answer) -> Value {
         let provider = &self.scenario.provider;
         match (answer.outcome, by) {
-            (Outcome::TimedOut, _) => json!("client:timeout"),
+            (Outcome::TimedOut | Outcome::ConnectTimedOut | Outcome::WriteTimedOut, _)
+            | (Outcome::Silent, AnsweredBy::Service) => json!("client:timeout"),
+            (Outcome::Cancelled, _) => json!("client:cancelled"),
+            (_, AnsweredBy::Nobody) => Value::Null,
+            (_, AnsweredBy::Slots(slots)) => json!(format!("limit:{}", provider.slots[slots].name)),
             (_, AnsweredBy::Fault(fault)) => json!(format!("fault:{}", provider.faults[fault].name)),
             (_, AnsweredBy::Limit(limit)) => json!(format!("limit:{}", provider.limits[limit].name)),
             (_, AnsweredBy::Service) => json!("service"),
@@ -166,6 +172,10 @@ impl<W> RequestLog<'_, W> {
             (Outcome::Refused, AnsweredBy::Limit(limit)) => {
                 let limit = &self.scenario.provider.limits[limit];
                 format!("{} exceeded: {} per {}", limit.name, limit.bucket.amount(), limit.bucket.per())
+            }
+            (Outcome::Refused, AnsweredBy::Slots(slots)) => {
+                let slots = &self.scenario.provider.slots[slots];
+                format!("{} exceeded: {} in flight", slots.name, slots.amount)
             }
             (Outcome::Refused, _) => format!("status {}", answer.status),
             (outcome, _) => outcome.word().replace('_', " "),

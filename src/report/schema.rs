@@ -43,7 +43,7 @@ pub fn summary() -> Value {
 }
 
 /// The keys of a class that are plain leaves.
-const CLASS_LEAVES: [&str; 24] = [
+const CLASS_LEAVES: [&str; 30] = [
     "offered",
     "delivered",
     "failed",
@@ -68,6 +68,12 @@ const CLASS_LEAVES: [&str; 24] = [
     "tasks_with_overload_share",
     "short_circuited",
     "suppressed",
+    "effects",
+    "repeated_effects",
+    "failed_with_effect",
+    "repeated_output",
+    "server_s",
+    "wasted_server_s",
 ];
 
 fn definitions() -> Value {
@@ -76,6 +82,14 @@ fn definitions() -> Value {
     class.insert(
         "latency_s".into(),
         leaves(&["mean", "p50", "p90", "p95", "p99", "max"], "Of delivered tasks only, from arrival, in seconds."),
+    );
+    class.insert(
+        "first_token_s".into(),
+        leaves(
+            &["mean", "p50", "p90", "p95", "p99", "max"],
+            "Of delivered tasks only, from arrival to the first token of the last streamed answer, in seconds; only \
+             where a step has a `first_token`.",
+        ),
     );
     class.insert(
         "worker_time_s".into(),
@@ -105,7 +119,10 @@ fn definitions() -> Value {
                 "classes": named("$class", "The same keys as in `classes`, for this phase."),
             },
         },
-        "$limit": leaves(&["admitted", "refused", "impossible", "lowest_share", "below_tenth_s"], "Numbers of one limit."),
+        "$limit": leaves(
+            &["admitted", "refused", "impossible", "lowest_share", "below_tenth_s", "most_in_flight"],
+            "Numbers of one limit; one on requests in flight has only admitted, refused and most_in_flight.",
+        ),
         "$guard": leaves(&["trips", "refused", "waits", "waited_s", "most_in_use"],
             "Numbers of one guard; `most_in_use` is of semaphores and pools only."),
         "$layer": leaves(&["entered", "retries", "exhausted", "gave_up", "refused", "waited_s"],
@@ -126,7 +143,7 @@ fn definitions() -> Value {
     })
 }
 
-fn statistic() -> Value {
+pub(super) fn statistic() -> Value {
     let number = json!({"type": ["number", "null"]});
     json!({
         "type": "object",

@@ -4,6 +4,7 @@
 use super::budget::budget;
 use super::context::Read;
 use super::failures::{any_statuses, by_kind, classification};
+use super::timeouts::timeouts;
 use super::{hints, waits};
 use crate::document::{Fault, Field, Place, Reader, Table, Value};
 use crate::policy::header::HintGrammar;
@@ -127,7 +128,7 @@ pub(super) fn retry(reader: &Reader<'_>, spared: &[&str], preset: Option<Preset>
             hint_on: hints.on,
             hint_resets_backoff: hints.reset_backoff,
             budget: budget?,
-            timeout: timeouts.longest,
+            timeout: timeouts.phases,
             timeout_shrinks: timeouts.shrink,
             holds_worker: holds_worker?,
             hands_back: hands_back?,
@@ -291,29 +292,8 @@ fn hints(reader: &Reader<'_>) -> Option<Hints> {
 }
 
 /// A limit in time; `"none"` switches off the one of a preset.
-fn limit(field: &Field<'_>) -> Read<Option<SimDuration>> {
+pub(super) fn limit(field: &Field<'_>) -> Read<Option<SimDuration>> {
     if field.is_none() { Some(None) } else { field.positive_duration().map(Some) }
-}
-
-/// How long one attempt may take.
-struct Timeouts {
-    longest: Option<SimDuration>,
-    shrink: bool,
-    said: Option<Place>,
-}
-
-fn timeouts(reader: &Reader<'_>) -> Option<Timeouts> {
-    let longest = reader.or("timeout", None, limit);
-    let shrink = reader.or("timeout_shrinks", false, Field::truth);
-    let total = reader.get("total_budget").filter(|field| !field.is_none());
-    if shrink == Some(true) && total.is_none() {
-        reader.faults().add(without_total(&reader.get("timeout_shrinks")?));
-        return None;
-    }
-    let (longest, shrink) = (longest?, shrink?);
-    let shrinking = reader.get("timeout_shrinks").filter(|_| shrink);
-    let said = reader.get("timeout").filter(|_| longest.is_some()).or(shrinking).map(|field| field.place());
-    Some(Timeouts { longest, shrink, said })
 }
 
 fn hands_back(field: &Field<'_>) -> Option<HandsBack> {

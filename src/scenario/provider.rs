@@ -4,12 +4,14 @@ use super::context::{Context, Read, each};
 use super::distribution::{Measure, distribution};
 use super::failures::code;
 use super::models::{Named, models, named};
+use super::slots::slots;
 use crate::document::{Fault as Wrong, Field, Place, Reader, near};
 use crate::policy::TokenBucket;
 use crate::policy::pacer::Counts;
+use crate::provider::script::Entry;
 use crate::provider::{
-    Fault, HintForm, Limit, Model, ModelSet, Profile, Provider, Respond, Script, StreamFault, WHOLE_SECOND, Window,
-    default_refusal_latency,
+    Abandoned, Fault, HintForm, Limit, Model, ModelSet, Profile, Provider, Respond, Script, Slots, StreamFault,
+    WHOLE_SECOND, Window, default_refusal_latency,
 };
 use crate::random::Distribution;
 use crate::units::parse::LARGEST;
@@ -36,6 +38,10 @@ pub(super) enum When {
 pub(super) struct ReadProvider<'a> {
     /// The limits; `None` where one is wrong.
     pub(super) limits: Vec<Option<Limit>>,
+    /// The limits on requests in flight.
+    pub(super) slots: Vec<Slots>,
+    /// What becomes of requests whose callers have left; `None` where that is wrong.
+    pub(super) abandoned: Option<Abandoned>,
     /// The faults; `None` where one is wrong.
     pub(super) faults: Vec<Option<Fault>>,
     /// When each fault can strike, by its name.
@@ -56,6 +62,8 @@ pub(super) struct ReadProvider<'a> {
 pub(super) fn provider<'a>(field: Option<&Field<'a>>, context: &Context<'_>) -> ReadProvider<'a> {
     let mut read = ReadProvider {
         limits: Vec::new(),
+        slots: Vec::new(),
+        abandoned: Some(Abandoned::default()),
         faults: Vec::new(),
         windows: Vec::new(),
         hangs: Vec::new(),
@@ -66,7 +74,13 @@ pub(super) fn provider<'a>(field: Option<&Field<'a>>, context: &Context<'_>) -> 
     };
     let Some(reader) = field.and_then(|field| field.table("limits and faults")) else { return read };
     if let Some(limits) = reader.get("limits").and_then(|field| field.table("limits")) {
-        read.limits = each(&limits, MOST, "limits", |name, field| limit(name, field, &mut read.limit_models));
+        for limit in each(&limits, MOST, "limits", |name, field| limit(name, field, &mut read.limit_models)) {
+            match limit {
+                Some(ReadLimit::InFlight(slots)) => read.slots.push(slots),
+                Some(ReadLimit::Rate(limit)) => read.limits.push(Some(limit)),
+                None => read.limits.push(None),
+            }
+        }
         limits.finish();
     }
     if let Some(faults) = reader.get("faults").and_then(|field| field.table("faults")) {
@@ -76,6 +90,8 @@ pub(super) fn provider<'a>(field: Option<&Field<'a>>, context: &Context<'_>) -> 
     if let Some(field) = reader.get("models") {
         read.models = models(&field);
     }
+    let words = [("served", Abandoned::Served), ("cancelled", Abandoned::Cancelled)];
+    read.abandoned = reader.or("abandoned", Abandoned::default(), |field| field.word(&words));
     reader.finish();
     read
 }
@@ -84,7 +100,8 @@ impl ReadProvider<'_> {
     /// The settings; `None` where something is wrong.
     pub(super) fn settled(self, models: Vec<Model>) -> Option<Provider> {
         let limits = self.limits.into_iter().collect::<Option<_>>()?;
-        Some(Provider { limits, faults: self.faults.into_iter().collect::<Option<_>>()?, models })
+        let faults = self.faults.into_iter().collect::<Option<_>>()?;
+        Some(Provider { limits, slots: self.slots, faults, models, abandoned: self.abandoned? })
     }
 }
 
@@ -115,16 +132,38 @@ pub(super) fn bucket(reader: &Reader<'_>) -> Option<TokenBucket> {
     Some(bucket)
 }
 
-fn limit(name: &str, field: &Field<'_>, models: &mut Vec<Named>) -> Option<Limit> {
+/// A limit of either kind.
+enum ReadLimit {
+    Rate(Limit),
+    InFlight(Slots),
+}
+
+fn limit(name: &str, field: &Field<'_>, models: &mut Vec<Named>) -> Option<ReadLimit> {
+    const IN_FLIGHT: &str = "in_flight";
     models.push(None);
     let reader = field.table("a limit's settings")?;
-    let counts = reader.need("counts", r#"write what is counted, such as "input_tokens""#).and_then(|f| counts(&f));
+    let counts = reader.need("counts", r#"write what is counted, such as "input_tokens""#);
+    if counts.as_ref().is_some_and(|field| field.node.as_str() == Some(IN_FLIGHT)) {
+        // Its slots are for all models.
+        models.pop();
+        let slots = slots(name, &reader);
+        reader.finish();
+        return slots.map(ReadLimit::InFlight);
+    }
+    let all = [Counts::Requests, Counts::InputTokens, Counts::OutputTokens, Counts::TotalTokens];
+    let words: Vec<_> = all.iter().map(|counts| (counts.word(), Some(*counts))).chain([(IN_FLIGHT, None)]).collect();
+    let counts = counts.and_then(|field| field.word(&words)?);
+    if counts.is_none() && reader.get("per").is_none() {
+        // It may have been meant to count requests in flight, and then it lacks nothing.
+        reader.knows(&["amount", "algorithm", "capacity", "refuse", "models"]);
+        return None;
+    }
     let bucket = bucket(&reader);
     let algorithm = reader.or("algorithm", (), |field| field.word(&[("token_bucket", ())]));
     let named = named(reader.get("models"));
     let refusal = match reader.get("refuse") {
         None => Some(Refusal::default()),
-        Some(field) => refusal(&field),
+        Some(field) => refusal(&field, &Refusal::default()),
     };
     reader.finish();
     let (counts, bucket, (), refusal) = (counts?, bucket?, algorithm?, refusal?);
@@ -132,7 +171,7 @@ fn limit(name: &str, field: &Field<'_>, models: &mut Vec<Named>) -> Option<Limit
         *last = named;
     }
     let Refusal { status, after, hint, code } = refusal;
-    Some(Limit {
+    Some(ReadLimit::Rate(Limit {
         name: name.to_owned(),
         counts,
         bucket,
@@ -141,15 +180,26 @@ fn limit(name: &str, field: &Field<'_>, models: &mut Vec<Named>) -> Option<Limit
         hint,
         code,
         models: ModelSet::ALL,
-    })
+    }))
 }
 
 /// How a limit refuses.
-struct Refusal {
-    status: u16,
-    after: Distribution,
-    hint: Option<HintForm>,
-    code: Option<String>,
+pub(super) struct Refusal {
+    /// The status.
+    pub(super) status: u16,
+    /// Seconds until it is back.
+    pub(super) after: Distribution,
+    /// Its hint.
+    pub(super) hint: Option<HintForm>,
+    /// The code in its body.
+    pub(super) code: Option<String>,
+}
+
+impl Refusal {
+    /// A refusal that says nothing of when to come back.
+    pub(super) fn without_hint() -> Refusal {
+        Refusal { hint: None, ..Refusal::default() }
+    }
 }
 
 /// Real providers say whole seconds.
@@ -161,11 +211,12 @@ impl Default for Refusal {
     }
 }
 
-fn refusal(field: &Field<'_>) -> Option<Refusal> {
+/// How a limit refuses; what is not said is as in `default`.
+pub(super) fn refusal(field: &Field<'_>, default: &Refusal) -> Option<Refusal> {
     let reader = field.table("status, after, hint and code")?;
     let status = reader.or("status", 429, |field| field.whole(400..=599));
     let after = reader.or("after", default_refusal_latency(), |field| distribution(field, Measure::Seconds));
-    let hint = reader.or("hint", Some(WHOLE_SECONDS), hint_form);
+    let hint = reader.or("hint", default.hint, hint_form);
     let code = reader.maybe("code", code);
     reader.finish();
     Some(Refusal { status: status? as u16, after: after?, hint: hint?, code: code?.map(str::to_owned) })
@@ -208,11 +259,11 @@ fn fault<'a>(name: &'a str, field: &Field<'a>, context: &Context<'_>, read: &mut
     };
     let respond = reader.need("respond", r"write what a struck request gets, such as { status = 529 }");
     let respond = respond.and_then(|field| {
-        let (respond, hang) = self::respond(&field)?;
+        let answer = self::respond(&field)?;
         if let Some(last) = read.hangs.last_mut() {
-            *last = hang;
+            *last = answer.hangs;
         }
-        Some(respond)
+        Some(answer)
     });
     reader.finish();
     if let Some((_, when @ When::Always)) = read.windows.last_mut()
@@ -224,7 +275,8 @@ fn fault<'a>(name: &'a str, field: &Field<'a>, context: &Context<'_>, read: &mut
     let (window, probability, by_class, respond) = (window?, probability?, by_class?, respond?);
     let of_class = |class: usize| by_class.iter().find(|(named, _)| *named == class).map(|(_, profile)| profile);
     let probability = (0..context.classes.len()).map(|class| of_class(class).unwrap_or(&probability).clone()).collect();
-    Some(Fault { name: name.to_owned(), window, probability, respond, models: ModelSet::ALL })
+    let ReadRespond { respond, carried_out, .. } = respond;
+    Some(Fault { name: name.to_owned(), window, probability, respond, models: ModelSet::ALL, carried_out })
 }
 
 /// A window of two times since the run began.
@@ -281,13 +333,23 @@ fn by_class(field: &Field<'_>, since: SimTime, context: &Context<'_>) -> Option<
     named.into_iter().collect()
 }
 
-/// What a struck request gets, and where it is said that it hangs.
-fn respond(field: &Field<'_>) -> Option<(Respond, Option<Place>)> {
+/// What a struck request gets.
+struct ReadRespond {
+    respond: Respond,
+    /// Whether it is said that the server carries it out, and if it does.
+    carried_out: Option<bool>,
+    /// Where it is said that it hangs.
+    hangs: Option<Place>,
+}
+
+fn respond(field: &Field<'_>) -> Option<ReadRespond> {
+    const FORMS: [&str; 9] =
+        ["status", "stream", "cut", "drop", "unreachable", "script", "hang", "connect_hang", "slow_first_token"];
     let reader = field.table("one answer")?;
-    let chosen = reader.only(&["status", "stream", "cut", "drop", "unreachable", "script", "hang"]);
+    let chosen = reader.only(&FORMS);
     let respond = match &chosen {
         None => {
-            reader.knows(&["after", "retry_after", "should_retry", "code"]);
+            reader.knows(&["after", "at", "for", "retry_after", "should_retry", "code", "carried_out"]);
             None
         }
         Some(("status", field)) => status(field, &reader),
@@ -298,20 +360,29 @@ fn respond(field: &Field<'_>) -> Option<(Respond, Option<Place>)> {
             must_be_true(field).and(after(&reader)).map(|after| Respond::Unreachable { after })
         }
         Some(("script", field)) => script(field).map(Respond::Script),
+        Some(("connect_hang", field)) => must_be_true(field).map(|()| Respond::ConnectHang),
+        Some(("slow_first_token", field)) => distribution(field, Measure::Seconds).map(Respond::SlowFirstToken),
         Some((_, field)) => must_be_true(field).map(|()| Respond::Hang),
     };
+    // What is served is carried out.
+    let is_served = respond.as_ref().is_some_and(Respond::is_served);
+    let carried_out = if is_served { Some(None) } else { reader.maybe("carried_out", Field::truth) };
     reader.finish();
-    let respond = respond?;
+    let (respond, carried_out) = (respond?, carried_out?);
     let hangs = match &respond {
         Respond::Hang => true,
-        Respond::Script(script) => script.entries().iter().any(|entry| entry.after.is_none()),
-        Respond::Status { .. }
+        Respond::Script(script) => script.entries().iter().any(Entry::hangs),
+        // Who has no timeout for a connection, or for a silent stream, waits for ever: that is how such clients hang.
+        Respond::ConnectHang
+        | Respond::Silence { .. }
+        | Respond::Status { .. }
         | Respond::Stream { .. }
         | Respond::Cut { .. }
         | Respond::Drop { .. }
-        | Respond::Unreachable { .. } => false,
+        | Respond::Unreachable { .. }
+        | Respond::SlowFirstToken(_) => false,
     };
-    Some((respond, chosen.filter(|_| hangs).map(|(_, field)| field.place())))
+    Some(ReadRespond { respond, carried_out, hangs: chosen.filter(|_| hangs).map(|(_, field)| field.place()) })
 }
 
 /// The clock by which dates in a script's headers are read: the first instant of 2026, in Unix seconds.
@@ -348,10 +419,28 @@ fn status(field: &Field<'_>, reader: &Reader<'_>) -> Option<Respond> {
 fn stream(field: &Field<'_>, reader: &Reader<'_>) -> Option<Respond> {
     let how = field.word(&StreamFault::ALL.map(|(how, word)| (word, how)));
     if how == Some(StreamFault::Silent) {
-        // Silence is noticed by a timeout, and none is as short as an error's way back.
-        reader.need("after", r#"write how long until the client's idle timeout ends it, such as "60s""#)?;
+        return silent(reader);
     }
     Some(Respond::Stream { how: how?, after: after(reader)? })
+}
+
+/// A stream that falls silent: until a stated time, or from a stated time on.
+fn silent(reader: &Reader<'_>) -> Option<Respond> {
+    let Some(at) = reader.get("at") else {
+        if let Some(field) = reader.get("for") {
+            return field.wrong("says how long, and not from when on", r#"write at = "3s" too"#);
+        }
+        // Silence is noticed by a timeout, and none is as short as an error's way back.
+        let hint = r#"write when it falls silent, such as at = "3s", or how long until a timeout of 60 s ends it all"#;
+        reader.need("after", hint)?;
+        return Some(Respond::Stream { how: StreamFault::Silent, after: after(reader)? });
+    };
+    if let Some(field) = reader.get("after") {
+        return field.wrong("says when the silence ends, and `at` when it begins", "keep one of them");
+    }
+    let at = distribution(&at, Measure::Seconds);
+    let gap = reader.maybe("for", |field| distribution(field, Measure::Seconds));
+    Some(Respond::Silence { at: at?, gap: gap? })
 }
 
 fn must_be_true(field: &Field<'_>) -> Option<()> {

@@ -9,7 +9,7 @@ use crate::document::{Fault, Field, Place, Reader, reader};
 use crate::policy::{Client, Role};
 use crate::provider::Window;
 use crate::random::Distribution;
-use crate::traffic::{Step, TaskKind, TrafficClass, WhenOneFails};
+use crate::traffic::{Idempotency, Step, TaskKind, TrafficClass, WhenOneFails};
 use crate::units::{SimDuration, SimTime};
 
 /// The most traffic classes.
@@ -193,6 +193,10 @@ fn step(
     let output_tokens = reader.or("output_tokens", none, |field| distribution(field, Measure::Tokens));
     let latency = reader.need("latency", r#"write how long the provider takes, such as "2s""#);
     let latency = latency.and_then(|field| distribution(&field, Measure::Seconds));
+    let time = |key| reader.maybe(key, |field| distribution(field, Measure::Seconds));
+    let (first_token, connect, write) = (time("first_token"), time("connect"), time("write"));
+    let keys = [("none", Idempotency::None), ("call", Idempotency::Call), ("task", Idempotency::Task)];
+    let idempotency = reader.or("idempotency", Idempotency::None, |field| field.word(&keys));
     let model = reader.maybe("model", |field| {
         let name = models::name(field)?;
         models::ask(name, context);
@@ -207,6 +211,10 @@ fn step(
         input_tokens: input_tokens?,
         output_tokens: output_tokens?,
         latency: latency?,
+        first_token: first_token?,
+        connect: connect?,
+        write: write?,
+        idempotency: idempotency?,
         model: model?,
         max_tokens: max_tokens?,
         group: group?,

@@ -12,7 +12,7 @@ use crate::policy::semaphore::{Semaphore, SemaphoreState};
 use crate::scenario::Scenario;
 use crate::sim::world::Budgets;
 use crate::traffic::TaskKind;
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
 /// The state of one instance of a guard.
 enum State {
@@ -132,7 +132,16 @@ impl<'a> Bank<'a> {
     }
 
     /// What the guard says to someone who wants to pass.
-    pub(super) fn pass(&mut self, guard: usize, asker: Asker, run: u32, now: SimTime) -> Gate {
+    ///
+    /// `patience` is how long the run's client waits for a connection of a pool.
+    pub(super) fn pass(
+        &mut self,
+        guard: usize,
+        asker: Asker,
+        run: u32,
+        patience: Option<SimDuration>,
+        now: SimTime,
+    ) -> Gate {
         let instance = self.instance(guard, asker);
         let gate = match (&self.guards[guard].mechanism, &mut self.states[instance]) {
             (Mechanism::Breaker(breaker), State::Breaker(state)) => breaker.enter(state, now),
@@ -149,7 +158,11 @@ impl<'a> Bank<'a> {
                 }
             }
             (Mechanism::Semaphore(semaphore), State::Semaphore(state, _)) => {
-                let gate = semaphore.enter(state, now);
+                let mut gate = semaphore.enter(state, now);
+                if let Gate::Line(until) = &mut gate {
+                    let patience = patience.filter(|_| semaphore.is_pool).unwrap_or(SimDuration::MAX);
+                    *until = (*until).min(now + patience);
+                }
                 if told_apart(self.guards[guard].scope) {
                     self.homes[guard].set(asker.class, run, instance);
                 }

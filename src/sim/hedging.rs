@@ -2,7 +2,9 @@
 //! own beside the run's record.
 
 use super::answers::AnswerId;
+use super::marks::Marks;
 use super::record::{PackedSource, Run, Slab};
+use super::services::Served;
 use crate::policy::Hedge;
 use crate::units::{SimDuration, SimTime};
 
@@ -17,6 +19,8 @@ pub(super) struct Flight {
     sent: SimTime,
     sent_narrow: u16,
     by: PackedSource,
+    marks: Marks,
+    served: Served,
     /// Whether an event is pending for it.
     ends: bool,
     /// Whether another request has won: its event means nothing any more.
@@ -29,6 +33,12 @@ impl Flight {
         record.ordinal = self.ordinal;
         (record.answer, record.hint, record.by) = (self.answer, self.hint, self.by);
         (record.sent, record.sent_narrow) = (self.sent, self.sent_narrow);
+        record.marks.enter(self.marks);
+    }
+
+    /// When the first byte of its answer comes.
+    pub(super) const fn first(&self) -> SimTime {
+        self.served.first
     }
 }
 
@@ -69,7 +79,14 @@ impl Hedging {
     }
 
     /// What was just sent becomes a flight; `ends` says whether its end is known.
-    pub(super) fn take_off(&mut self, run: u32, record: &Run, ends: bool, next: Option<SimTime>) -> u32 {
+    pub(super) fn take_off(
+        &mut self,
+        run: u32,
+        record: &Run,
+        served: Served,
+        ends: bool,
+        next: Option<SimTime>,
+    ) -> u32 {
         let flight = self.flights.insert(Flight {
             run,
             ordinal: record.ordinal,
@@ -78,6 +95,8 @@ impl Hedging {
             sent: record.sent,
             sent_narrow: record.sent_narrow,
             by: record.by,
+            marks: record.marks.in_flight(),
+            served,
             ends,
             is_lost: false,
         });
@@ -128,22 +147,23 @@ impl Hedging {
         self.out[run as usize].count
     }
 
-    /// Puts one of those that are out for the run, which has lost, into its record; says whether there was one. No more
-    /// are due.
-    pub(super) fn lose(&mut self, run: u32, record: &mut Run) -> bool {
+    /// Puts one of those that are out for the run, which has lost, into its record; says what the server does for it, if
+    /// there was one. No more are due.
+    pub(super) fn lose(&mut self, run: u32, record: &mut Run) -> Option<Served> {
         let out = &mut self.out[run as usize];
         out.next = None;
         if out.count == 0 {
-            return false;
+            return None;
         }
         out.count -= 1;
         let flight = out.flights[out.count as usize];
         let known = self.flights.get_mut(flight);
         known.enter(record);
         known.is_lost = true;
-        if !known.ends {
+        let (served, ends) = (known.served, known.ends);
+        if !ends {
             self.flights.remove(flight);
         }
-        true
+        Some(served)
     }
 }

@@ -20,8 +20,10 @@ pub mod event_queue;
 mod groups;
 mod hedging;
 mod line;
+mod marks;
 mod observer;
 mod record;
+mod services;
 mod workforce;
 mod world;
 

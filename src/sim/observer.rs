@@ -54,6 +54,8 @@ pub enum Fact {
         input_tokens: u32,
         /// The output tokens of a full answer.
         output_tokens: u32,
+        /// Whether the server really did what it asked for: not where a key told it that this had been done before.
+        is_effect: bool,
     },
     /// A task ended.
     TaskEnded {

@@ -4,6 +4,7 @@
 
 use super::answers::AnswerId;
 use super::bank::Asker;
+use super::marks::Marks;
 use crate::observe::AnswerKind;
 use crate::policy::retry::LayerState;
 use crate::policy::stack::Cursor;
@@ -99,6 +100,8 @@ pub(super) struct Run {
     pub(super) output_tokens: u32,
     /// Who answers the request in flight.
     pub(super) by: PackedSource,
+    /// What is known of the requests of its step.
+    pub(super) marks: Marks,
 }
 
 impl Run {
@@ -109,7 +112,8 @@ impl Run {
     }
 }
 
-/// Who answers, in two bytes: the service, then faults and limits in turn, at the end the context window.
+/// Who answers, in two bytes: the service, nobody, then faults and limits of both kinds in turn, at the end the context
+/// window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PackedSource(u16);
 
@@ -117,8 +121,10 @@ impl PackedSource {
     pub(super) const fn pack(by: AnsweredBy) -> PackedSource {
         PackedSource(match by {
             AnsweredBy::Service => 0,
-            AnsweredBy::Fault(fault) => 1 + 2 * fault as u16,
-            AnsweredBy::Limit(limit) => 2 + 2 * limit as u16,
+            AnsweredBy::Nobody => 1,
+            AnsweredBy::Fault(fault) => 2 + 3 * fault as u16,
+            AnsweredBy::Limit(limit) => 3 + 3 * limit as u16,
+            AnsweredBy::Slots(slots) => 4 + 3 * slots as u16,
             AnsweredBy::Window => u16::MAX,
         })
     }
@@ -126,9 +132,16 @@ impl PackedSource {
     pub(super) const fn unpack(self) -> AnsweredBy {
         match self.0 {
             0 => AnsweredBy::Service,
+            1 => AnsweredBy::Nobody,
             u16::MAX => AnsweredBy::Window,
-            n if n % 2 == 1 => AnsweredBy::Fault(n as usize / 2),
-            n => AnsweredBy::Limit(n as usize / 2 - 1),
+            n => {
+                let (index, kind) = ((n as usize - 2) / 3, (n - 2) % 3);
+                match kind {
+                    0 => AnsweredBy::Fault(index),
+                    1 => AnsweredBy::Limit(index),
+                    _ => AnsweredBy::Slots(index),
+                }
+            }
         }
     }
 }
@@ -215,6 +228,22 @@ pub(super) type Runs = Slab<Run, LayerState>;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packing_a_source_loses_nothing() {
+        for by in [
+            AnsweredBy::Service,
+            AnsweredBy::Nobody,
+            AnsweredBy::Fault(0),
+            AnsweredBy::Fault(63),
+            AnsweredBy::Limit(0),
+            AnsweredBy::Limit(63),
+            AnsweredBy::Slots(0),
+            AnsweredBy::Slots(63),
+        ] {
+            assert_eq!(PackedSource::pack(by).unpack(), by);
+        }
+    }
 
     #[test]
     fn a_slab_reuses_its_slots_with_clean_sides() {

@@ -9,11 +9,11 @@ use crate::policy::retry_budget::RetryBudget;
 use crate::policy::stack::{Client, Element, Kind};
 use crate::policy::{Fallback, Hedge};
 use crate::provider::model::WINDOW_STATUS;
-use crate::provider::{ModelSet, Respond};
+use crate::provider::{Abandoned, ModelSet, Provider, Respond};
 use crate::random::stream::mix;
 use crate::random::{Distribution, Key, Seed};
 use crate::scenario::Scenario;
-use crate::traffic::TrafficClass;
+use crate::traffic::{Idempotency, TrafficClass};
 
 /// One traffic class, compiled.
 pub(super) struct Class<'a> {
@@ -71,6 +71,11 @@ impl Stack<'_> {
 }
 
 impl<'a> Class<'a> {
+    /// Whether some of its requests may be dropped before they end.
+    pub(super) const fn cancels(&self) -> bool {
+        self.hedges || self.has_groups
+    }
+
     /// The client that a step uses.
     #[inline]
     pub(super) fn stack(&self, step: u8) -> &Stack<'a> {
@@ -89,6 +94,12 @@ pub(super) mod purpose {
     pub(crate) const TOKENS: u64 = u64::from_be_bytes(*b"  tokens");
     /// The service time of a request.
     pub(crate) const SERVICE: u64 = u64::from_be_bytes(*b" service");
+    /// The time until the first token of its answer.
+    pub(crate) const FIRST_TOKEN: u64 = u64::from_be_bytes(*b"f. token");
+    /// The time until its connection stands.
+    pub(crate) const CONNECT: u64 = u64::from_be_bytes(*b" connect");
+    /// The time until it is written.
+    pub(crate) const WRITE: u64 = u64::from_be_bytes(*b"   write");
     /// The jitter of a client's elements.
     pub(crate) const JITTER: u64 = u64::from_be_bytes(*b"  jitter");
     /// Arrivals of a class.
@@ -179,10 +190,15 @@ pub(super) fn answer_index(scenario: &Scenario) -> AnswerIndex {
         | Respond::Cut { .. }
         | Respond::Drop { .. }
         | Respond::Unreachable { .. }
-        | Respond::Hang => Vec::new(),
+        | Respond::Hang
+        | Respond::ConnectHang
+        | Respond::Silence { .. }
+        | Respond::SlowFirstToken(_) => Vec::new(),
     });
+    let slots = scenario.provider.slots.iter().map(|slots| slots.status);
     let has_windows = scenario.provider.models.iter().any(|model| model.context_window.is_some());
-    let statuses: Vec<u16> = limits.chain(faults).chain(has_windows.then_some(WINDOW_STATUS)).collect();
+    let window = has_windows.then_some(WINDOW_STATUS);
+    let statuses: Vec<u16> = limits.chain(slots).chain(faults).chain(window).collect();
     let others = scenario.traffic.iter().flat_map(|class| &class.others).map(|other| &other.client);
     let hedges = scenario.clients.iter().chain(others).any(|client| client.hedge().is_some());
     let cancels = hedges || scenario.traffic.iter().any(TrafficClass::has_groups);
@@ -224,8 +240,18 @@ pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
             }
             let shapes = [&step.input_tokens, &step.output_tokens, &step.latency].map(Distribution::shape);
             words.push(format!("{} {shapes:?}", step.name));
+            let phases = [&step.first_token, &step.connect, &step.write];
+            if phases.iter().any(|phase| phase.is_some()) || step.idempotency != Idempotency::None {
+                words.push(format!("{phases:?} {:?}", step.idempotency));
+            }
         }
     }
+    let Provider { slots, abandoned, faults, .. } = &scenario.provider;
+    if !slots.is_empty() || *abandoned != Abandoned::default() {
+        words.push(format!("{slots:?} {abandoned:?}"));
+    }
+    let told = faults.iter().filter_map(|fault| Some((&fault.name, fault.carried_out?)));
+    words.extend(told.map(|(name, carried_out)| format!("{name} {carried_out}")));
     words.iter().fold(0, |digest, word| mix(digest ^ Key::word(word)))
 }
 

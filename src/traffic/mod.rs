@@ -22,6 +22,14 @@ pub struct Step {
     pub output_tokens: Distribution,
     /// Seconds that the provider needs to answer it.
     pub latency: Distribution,
+    /// Seconds until the first byte of the answer, which is a stream then; `None` where it is there all at once.
+    pub first_token: Option<Distribution>,
+    /// Seconds until the connection of a request stands; `None` for no time.
+    pub connect: Option<Distribution>,
+    /// Seconds until a request is written, once its connection stands; `None` for no time.
+    pub write: Option<Distribution>,
+    /// How the provider knows that it has carried the step out before.
+    pub idempotency: Idempotency,
     /// The model that it asks, for logs.
     pub model: Option<String>,
     /// The `max_tokens` that it asks with, for logs.
@@ -40,6 +48,19 @@ pub enum WhenOneFails {
     Wait,
     /// They are dropped, and the group fails at once.
     Cancel,
+}
+
+/// How far a key goes by which the provider recognises that it has carried out the same thing before, and does not do it
+/// again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Idempotency {
+    /// There is no key: every request is a new one.
+    #[default]
+    None,
+    /// One key for each call.
+    Call,
+    /// One key for the step of a task, over all its calls and runs.
+    Task,
 }
 
 /// What kind of task a class has.
@@ -83,6 +104,11 @@ impl TrafficClass {
     /// Whether someone waits for each task of this class.
     pub const fn is_live(&self) -> bool {
         matches!(self.kind, TaskKind::Turns)
+    }
+
+    /// Whether the answer to one of its steps is a stream whose first byte is timed.
+    pub fn streams(&self) -> bool {
+        self.steps.iter().any(|step| step.first_token.is_some())
     }
 
     /// The place behind the steps that run at once with this one, which is the first of them.

@@ -7,7 +7,7 @@ use retrycast::policy::header::{HeaderRule, HintGrammar, HintHeader, Take};
 use retrycast::policy::retry::{Deadline, DeadlineCheck, HandsBack};
 use retrycast::policy::retry_budget::{Quota, Refund};
 use retrycast::policy::{
-    Backoff, Classification, Code, HintRule, Jitter, Outcome, OutcomeSet, RetryBudget, RetryPolicy, StatusSet,
+    Backoff, Classification, Code, HintRule, Jitter, Outcome, OutcomeSet, RetryBudget, RetryPolicy, StatusSet, Timeouts,
 };
 use retrycast::scenario::{Refusal, Scenario, Source, load};
 use retrycast::units::SimDuration;
@@ -126,7 +126,7 @@ fn every_general_key_reaches_the_policy() {
             refund: 1,
             retried_refund: Refund::LastRetry,
         })),
-        timeout: Some(second(30)),
+        timeout: Timeouts::each(second(30)),
         timeout_shrinks: true,
         holds_worker: false,
         hands_back: HandsBack { unretried: StatusSet::EMPTY, exhausted: StatusSet::ERRORS },
@@ -208,7 +208,7 @@ fn unlimited(rest: &str) -> String {
 fn none_switches_off_the_limits_in_time_of_a_preset() {
     let stamina = policy("preset = \"stamina\", total_budget = \"none\", longest_wait = \"none\", wait_cap = \"none\"");
     assert_eq!((stamina.deadline, stamina.longest_wait, stamina.wait_cap), (None, None, None));
-    assert_eq!(policy("preset = \"openai-python\", timeout = \"none\"").timeout, None);
+    assert_eq!(policy("preset = \"openai-python\", timeout = \"none\"").timeout, Timeouts::NONE);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! that never arrived stands under every quantile, and a quantile that it would make meaningless is not printed.
 
 use crate::experiment::Figure;
+use crate::report::effects::{effects, first_tokens, wasted};
 use crate::report::guards::guards;
 use crate::report::quantity::{TimeUnit, Unit, modes_of};
 use crate::report::story::{Scope, Story, Subject};
@@ -33,6 +34,13 @@ pub(super) fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
     }
     for (i, text) in guards(subject).iter().enumerate() {
         item.write(if i == 0 { "guards" } else { "" }, text);
+    }
+    for (label, texts) in
+        [("streams", first_tokens(subject)), ("effects", effects(subject)), ("server", wasted(subject))]
+    {
+        for (i, text) in texts.iter().enumerate() {
+            item.write(if i == 0 { label } else { "" }, text);
+        }
     }
 }
 

@@ -19,6 +19,9 @@ impl<O: Observer> Engine<'_, O> {
         }
         let mut timeline = self.timeline;
         timeline.limits = self.levels.into_iter().map(LevelSeries::finish).collect();
+        for (counts, state) in self.slots.iter_mut().zip(self.provider.slots()) {
+            counts.most_in_flight = state.most();
+        }
         let mut classes = Vec::with_capacity(self.states.len());
         for state in self.states {
             let mut series = state.series;
@@ -35,6 +38,7 @@ impl<O: Observer> Engine<'_, O> {
             answers: self.answers.into_index(),
             classes,
             limits: self.limits,
+            slots: self.slots,
             guards: self.bank.finish(horizon),
             timeline,
         }

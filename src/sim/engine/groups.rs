@@ -5,6 +5,7 @@ use super::Engine;
 use crate::policy::answer::Answer;
 use crate::policy::hops::Standing;
 use crate::policy::stack::{Cursor, Input};
+use crate::sim::marks::Marks;
 use crate::sim::observer::Observer;
 use crate::sim::record::{Doing, NO_TASK, Run, STEP_IS_DONE, Task};
 use crate::traffic::WhenOneFails;
@@ -28,7 +29,8 @@ impl<O: Observer> Engine<'_, O> {
 
     fn fork(&mut self, class: u16, run: u32, first: u8, end: u8) {
         let state = &mut self.states[class as usize];
-        state.runs.get_mut(run).doing = Doing::Joining;
+        let record = state.runs.get_mut(run);
+        (record.doing, record.marks) = (Doing::Joining, Marks::default());
         state.groups.open(run);
         for step in first..end {
             let state = &mut self.states[class as usize];
@@ -39,6 +41,7 @@ impl<O: Observer> Engine<'_, O> {
             let task = Task { requests: 0, ..task };
             let member = Run { task, slot, worker, step, cursor: Cursor::PART, ..Run::default() };
             let member = state.runs.insert(member);
+            state.first_tokens.forget(member);
             state.groups.add(run, member);
             self.begin_step(class, member);
             self.advance(class, member, Input::Begin);
@@ -63,9 +66,11 @@ impl<O: Observer> Engine<'_, O> {
     pub(super) fn member_ends(&mut self, class: u16, member: u32, parent: u32, answer: &Answer) {
         self.leave_group(class, member, parent);
         let state = &mut self.states[class as usize];
-        let Run { slot, step, .. } = *state.runs.get(member);
+        let Run { slot, step, marks, .. } = *state.runs.get(member);
         state.runs.remove(member);
+        state.first_tokens.join(member, parent);
         if !answer.is_delivered() {
+            state.runs.get_mut(parent).marks.fail_member(marks);
             state.groups.fail(parent, *answer);
             if self.drops(class) {
                 self.drop_members(class, parent);
@@ -93,10 +98,12 @@ impl<O: Observer> Engine<'_, O> {
         }
         let answer = state.groups.failed(run).unwrap_or(Answer::DELIVERED);
         let record = state.runs.get_mut(run);
+        let mut first = Marks::default();
         if record.slot != NO_TASK {
             // Members have counted what was sent for the step that the run stands at.
-            record.ordinal = state.tasks.side_of(record.slot)[record.step as usize];
+            (first, record.ordinal) = Marks::unpack(state.tasks.side_of(record.slot)[record.step as usize]);
         }
+        record.marks.join(first);
         self.advance(class, run, Input::Joined(answer));
     }
 
@@ -123,9 +130,7 @@ impl<O: Observer> Engine<'_, O> {
                 (Standing::InFlight, false)
             }
             Doing::InFlight | Doing::Hanging => {
-                let record = self.states[class as usize].runs.get_mut(member);
-                (record.answer, record.hint) = self.answers.number(&Answer::CANCELLED);
-                self.land(class, member);
+                self.leave(class, member);
                 (Standing::InFlight, doing == Doing::InFlight)
             }
             Doing::WaitingLimiter if self.leaves_line(class, member) => (Standing::InLine, false),

@@ -2,7 +2,6 @@
 
 use super::Engine;
 use crate::policy::Hedge;
-use crate::policy::answer::Answer;
 use crate::policy::stack::Input;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
@@ -30,7 +29,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         let state = &mut self.states[class as usize];
         let more = state.hedging.sent(run) + 1 < hedge.max;
         let next = more.then(|| now + hedge.delay);
-        let flight = state.hedging.take_off(run, state.runs.get(run), ends < SimTime::NEVER, next);
+        let flight =
+            state.hedging.take_off(run, state.runs.get(run), state.services.of(run), ends < SimTime::NEVER, next);
         if ends < SimTime::NEVER {
             self.events.push(ends, Rank::Complete, Event::FlightEnds { class, flight }.pack());
         }
@@ -57,6 +57,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         let Some(hedge) = self.hedge_of(class, run) else { return };
         let state = &mut self.states[class as usize];
         state.hedging.leave(run, state.runs.get_mut(run));
+        if answer.is_delivered() {
+            state.first_tokens.correct(run, known.first());
+        }
         let may_send = state.hedging.sent(run) < hedge.max;
         if hedge.ends_with(&answer) {
             self.drop_flights(class, run);
@@ -73,12 +76,12 @@ impl<'a, O: Observer> Engine<'a, O> {
         loop {
             let state = &mut self.states[class as usize];
             let record = state.runs.get_mut(run);
-            if !state.hedging.lose(run, record) {
+            let Some(served) = state.hedging.lose(run, record) else {
                 state.hedging.leave(run, record);
                 return;
-            }
-            (record.answer, record.hint) = self.answers.number(&Answer::CANCELLED);
-            self.land(class, run);
+            };
+            state.services.keep(run, served);
+            self.leave(class, run);
         }
     }
 }

@@ -17,11 +17,12 @@ use super::event_queue::EventQueue;
 use super::groups::Groups;
 use super::hedging::Hedging;
 use super::record::{Runs, Tasks};
+use super::services::{FirstTokens, Services};
 use super::workforce::{Waiter, Workforce};
 use super::world;
 use super::world::{Class, purpose};
 use crate::observe::ledger::ClassLedger;
-use crate::observe::outcome::LimitCounts;
+use crate::observe::outcome::{LimitCounts, SlotCounts};
 use crate::observe::series::LevelSeries;
 use crate::observe::timeline::ClassSeries;
 use crate::observe::{Clock, LayerRows, ModelLedger, Outcome, PhasePlan, Timeline, WorkerActivity};
@@ -40,6 +41,8 @@ struct ClassState {
     runs: Runs,
     /// The queue layer's state of each task; empty without a queue layer.
     queue_states: Vec<LayerState>,
+    first_tokens: FirstTokens,
+    services: Services,
     force: Workforce,
     arrivals: Vec<ArrivalState>,
     arrived: u32,
@@ -75,6 +78,7 @@ struct Engine<'a, O> {
     timeline: Timeline,
     levels: Vec<LevelSeries>,
     limits: Vec<LimitCounts>,
+    slots: Vec<SlotCounts>,
     /// Classes, one bit each, whose queue or workers have changed: idle workers look for jobs once an event is
     /// handled, not in the middle of it, so that a thousand runs that fail at one instant do not nest.
     stirred: u64,
@@ -137,13 +141,15 @@ impl<'a, O: Observer> Engine<'a, O> {
                     tasks: Tasks::new(class.settings.steps.len()),
                     runs: Runs::new(class.widest()),
                     queue_states: Vec::new(),
+                    first_tokens: FirstTokens::default(),
                     force: Workforce::new(class.settings.workers(), timeline.bins, timeline.bin),
                     arrivals: processes.map(|(process, n)| process.start(arrival_key.with(n))).collect(),
                     arrived: 0,
                     sends: Vec::new(),
                     hedging: Hedging::default(),
                     groups: Groups::default(),
-                    ledger,
+                    services: Services::default(),
+                    ledger: if class.settings.streams() { ledger.streaming() } else { ledger },
                     series,
                 }
             })
@@ -161,6 +167,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             answers: Answers::new(answers),
             levels: limits.iter().map(|limit| LevelSeries::new(limit.bucket, timeline.bins, timeline.bin)).collect(),
             limits: vec![LimitCounts::default(); limits.len()],
+            slots: vec![SlotCounts::default(); scenario.provider.slots.len()],
             timeline,
             stirred: 0,
             digest: 0,

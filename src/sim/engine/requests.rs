@@ -2,17 +2,22 @@
 
 use super::Engine;
 use crate::observe::AnswerKind;
-use crate::observe::ledger::ClassLedger;
+use crate::observe::ledger::{ClassLedger, Counts};
 use crate::observe::timeline::ClassSeries;
+use crate::policy::Course;
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::stack::Input;
-use crate::provider::{AnsweredBy, Request, Verdict};
+use crate::provider::{Abandoned, AnsweredBy, Request, Service, Verdict};
+use crate::random::Distribution;
 use crate::random::stream::mix;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
+use crate::sim::marks::Marks;
 use crate::sim::observer::{Fact, Observer};
 use crate::sim::record::{Doing, NO_TASK, NO_WORKER, PackedSource, Task};
+use crate::sim::services::Served;
 use crate::sim::world::purpose;
+use crate::traffic::Idempotency;
 use crate::units::{SimDuration, SimTime};
 
 impl<O: Observer> Engine<'_, O> {
@@ -38,6 +43,7 @@ impl<O: Observer> Engine<'_, O> {
         record.ordinal += 1;
         let cell = &mut state.ledger.cells[record.call_cell as usize];
         cell.provider_requests += 1;
+        cell.repeated_output += u64::from(record.marks.has_shown_output());
         // Behind a hop the request was counted when it left the client.
         if !stack.has_hops {
             record.task.requests += 1;
@@ -55,41 +61,81 @@ impl<O: Observer> Engine<'_, O> {
         if let Some(wire) = stack.wire {
             state.ledger.layer(record.task.cell, wire).entered += 1;
         }
-        let (input_tokens, output_tokens) = (record.input_tokens, record.output_tokens);
-        let grammar = stack.client.grammar();
+        let settings = &compiled.settings.steps[step];
+        let draw =
+            |time: &Distribution, purpose| SimDuration::from_secs_f64(time.sample(&mut key.with(purpose).stream()));
+        let phase = |time: &Option<Distribution>, purpose| time.as_ref().map(|time| draw(time, purpose));
         let model = stack.model(compiled.models[step], layers);
         record.model = model;
-        let request = Request { class, input_tokens, output_tokens, key, model, ordinal, grammar };
+        let request = Request {
+            class,
+            input_tokens: record.input_tokens,
+            output_tokens: record.output_tokens,
+            key,
+            model,
+            connect: phase(&settings.connect, purpose::CONNECT).unwrap_or_default(),
+            write: phase(&settings.write, purpose::WRITE).unwrap_or_default(),
+            ordinal,
+            grammar: stack.client.grammar(),
+        };
         let own = self.scenario.provider.models.get(model as usize).and_then(|model| model.latency.as_ref());
-        let latency = own.unwrap_or(&compiled.settings.steps[step].latency);
-        let service = || SimDuration::from_secs_f64(latency.sample(&mut key.with(purpose::SERVICE).stream()));
-        let verdict = self.provider.receive(now, &request, service);
+        let service = || Service {
+            first_token: phase(&settings.first_token, purpose::FIRST_TOKEN),
+            takes: draw(own.unwrap_or(&settings.latency), purpose::SERVICE),
+        };
+        let arrives = request.arrives(now);
+        let is_lost = arrives.ends > now && stack.client.gives_up(layers, now, &arrives).is_some();
+        let verdict = if is_lost { Verdict::lost(arrives) } else { self.provider.receive(now, &request, service) };
 
         record.sent = now;
         record.sent_narrow = self.clock.narrow() as u16;
         record.doing = Doing::InFlight;
-        let patience = stack.client.timeout_at(layers, now).map_or(SimTime::NEVER, |timeout| now + timeout);
-        let (at, answer) = match verdict {
-            // A completion exactly at its deadline counts as one.
-            Verdict::Answered { at, answer, .. } if at <= patience => (at, answer),
-            Verdict::Answered { .. } | Verdict::Never { .. } => (patience, Answer::TIMED_OUT),
+        let course = &verdict.course;
+        let left = stack.client.gives_up(layers, now, course);
+        let (at, answer) = match left {
+            None => (course.ends, verdict.answer),
+            Some((at, outcome)) => (at, Answer::failed(outcome)),
         };
+        let is_cancelled = left.is_some() && self.scenario.provider.abandoned == Abandoned::Cancelled;
+        let served = Served {
+            from: course.written,
+            until: if is_cancelled { verdict.works_until.min(at) } else { verdict.works_until },
+            admitted: verdict.admitted,
+            wasted: left.is_some(),
+            first: course.first,
+        };
+        let worked = served.nanos_from(served.from, self.scenario.horizon);
+        let cell = &mut state.ledger.cells[record.call_cell as usize];
+        cell.server_nanos += worked;
+        cell.wasted_server_nanos += if served.wasted { worked } else { 0 };
+        if served.admitted {
+            self.provider.serves_until(served.until);
+            self.slots.iter_mut().for_each(|slots| slots.admitted += 1);
+        }
+        if compiled.cancels() {
+            state.services.keep(run, served);
+        }
+        let carried_out = verdict.carried_out && !(is_cancelled && verdict.by == AnsweredBy::Service);
+        record.marks.send(carried_out, breaks_off(&answer, at, course));
+        if settings.first_token.is_some() && answer.is_delivered() {
+            state.first_tokens.keep(run, course.first);
+        }
         (record.answer, record.hint) = self.answers.number(&answer);
-        let (Verdict::Answered { by, .. } | Verdict::Never { by }) = verdict;
-        record.by = PackedSource::pack(by);
+        record.by = PackedSource::pack(verdict.by);
         if let Some(models) = &mut state.ledger.models {
             models.sent(record.call_cell, model);
         }
         if at == SimTime::NEVER {
             record.doing = Doing::Hanging;
         }
-        self.count_at_limits(by, &request);
+        self.count_at_limits(verdict.by, &request);
         at
     }
 
     pub(super) fn count_at_limits(&mut self, by: AnsweredBy, request: &Request) {
         match by {
-            AnsweredBy::Fault(_) | AnsweredBy::Window => {}
+            AnsweredBy::Fault(_) | AnsweredBy::Nobody | AnsweredBy::Window => {}
+            AnsweredBy::Slots(slots) => self.slots[slots].refused += 1,
             AnsweredBy::Limit(limit) => {
                 let settings = &self.scenario.provider.limits[limit];
                 let cost = settings.counts.cost(request.input_tokens, request.output_tokens);
@@ -115,6 +161,31 @@ impl<O: Observer> Engine<'_, O> {
         self.advance(class, run, Input::Answered(answer));
     }
 
+    /// Nobody wants the request in the run's record any more: the server works for nobody, or stops.
+    pub(super) fn leave(&mut self, class: u16, run: u32) -> Answer {
+        let (now, horizon) = (self.now(), self.scenario.horizon);
+        let state = &mut self.states[class as usize];
+        let record = state.runs.get_mut(run);
+        let served = state.services.of(run);
+        let cell = &mut state.ledger.cells[record.call_cell as usize];
+        if !served.wasted {
+            cell.wasted_server_nanos += served.nanos_from(served.from, horizon);
+        }
+        if self.scenario.provider.abandoned == Abandoned::Cancelled && served.until > now {
+            let spared = served.nanos_from(now, horizon);
+            cell.server_nanos -= spared;
+            cell.wasted_server_nanos -= spared;
+            if served.admitted {
+                self.provider.stops_serving(served.until);
+            }
+            if record.by.unpack() == AnsweredBy::Service {
+                record.marks.spare();
+            }
+        }
+        (record.answer, record.hint) = self.answers.number(&Answer::CANCELLED);
+        self.land(class, run)
+    }
+
     /// Counts how the request in the run's record ended.
     pub(super) fn land(&mut self, class: u16, run: u32) -> Answer {
         let now = self.now();
@@ -129,6 +200,8 @@ impl<O: Observer> Engine<'_, O> {
         }
         let word = state.ledger.models.as_ref().map_or(0, |models| models.word(record.model));
         state.series.answers[known.kind as usize][record.sent_narrow as usize] += 1;
+        let idempotency = self.classes[class as usize].settings.steps[record.step as usize].idempotency;
+        let is_effect = take_effect(&mut record.marks, idempotency, &mut state.ledger.cells[record.call_cell as usize]);
         let record = *record;
         let home = if self.classes[class as usize].has_groups { state.groups.home(run) } else { run };
         let task = &mut state.runs.get_mut(home).task;
@@ -151,6 +224,7 @@ impl<O: Observer> Engine<'_, O> {
             model: record.model,
             input_tokens: record.input_tokens,
             output_tokens: record.output_tokens,
+            is_effect,
         });
         let stack = self.classes[class as usize].stack(record.step);
         let asker = record.asker(class, stack.shares_with);
@@ -164,6 +238,31 @@ impl<O: Observer> Engine<'_, O> {
         }
         answer
     }
+}
+
+/// Whether an attempt that ends so at `at` has shown its caller some output that was not all of it.
+fn breaks_off(answer: &Answer, at: SimTime, course: &Course) -> bool {
+    match answer.outcome {
+        Outcome::CutShort | Outcome::StreamBroken | Outcome::Silent => true,
+        Outcome::Delivered => false,
+        _ => course.has_begun_before(at),
+    }
+}
+
+/// A request ends. Says whether the server did what it asked for, and counts it.
+fn take_effect(marks: &mut Marks, idempotency: Idempotency, counts: &mut Counts) -> bool {
+    let is_known = match idempotency {
+        Idempotency::None => false,
+        Idempotency::Call => marks.has_effect_in_call(),
+        Idempotency::Task => marks.has_effect(),
+    };
+    let is_effect = marks.is_carried_out() && !is_known;
+    if is_effect {
+        counts.effects += 1;
+        counts.repeated_effects += u64::from(marks.has_effect());
+    }
+    marks.end();
+    is_effect
 }
 
 /// The task meets an answer of this kind, in a call that began in this cell.

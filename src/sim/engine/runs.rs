@@ -12,6 +12,7 @@ use crate::sim::bank::Asker;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::line::InLine;
+use crate::sim::marks::Marks;
 use crate::sim::observer::{Fact, Fate, Observer};
 use crate::sim::record::{Doing, NO_TASK, NO_WORKER, Run, STEP_IS_DONE, Task};
 use crate::sim::workforce::Waiter;
@@ -25,6 +26,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         task.runs += 1;
         state.ledger.cells[task.cell as usize].runs += 1;
         let run = state.runs.insert(Run { task, slot, worker, step: task.next_step, ..Run::default() });
+        state.first_tokens.forget(run);
         if self.classes[class as usize].counts_sends && slot == NO_TASK {
             state.begin_sends(run);
         }
@@ -49,8 +51,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         let step = record.step as usize;
         let settings = &compiled.settings.steps[step];
         record.calls = 0;
-        record.ordinal =
-            if record.slot == NO_TASK { 0 } else { state.tasks.side_of(record.slot)[step] & !STEP_IS_DONE };
+        let known = if record.slot == NO_TASK { 0 } else { state.tasks.side_of(record.slot)[step] & !STEP_IS_DONE };
+        (record.marks, record.ordinal) = Marks::unpack(known);
         record.key = compiled.step_key(record.task.index, step);
         let mut draws = record.key.with(purpose::TOKENS).stream();
         record.input_tokens = tokens(&settings.input_tokens, &mut draws);
@@ -63,7 +65,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let state = &mut self.states[class as usize];
         let record = state.runs.get(run);
         if record.slot != NO_TASK {
-            state.tasks.side_of(record.slot)[record.step as usize] = record.ordinal;
+            state.tasks.side_of(record.slot)[record.step as usize] = record.marks.pack(record.ordinal);
         }
     }
 
@@ -255,7 +257,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     pub(super) fn end_task(&mut self, class: u16, run: u32, fate: Fate) {
         let now = self.now();
         let state = &mut self.states[class as usize];
-        let Run { task, slot, worker, .. } = *state.runs.get(run);
+        let Run { task, slot, worker, marks, .. } = *state.runs.get(run);
         state.runs.remove(run);
         if slot != NO_TASK {
             state.tasks.remove(slot);
@@ -266,9 +268,13 @@ impl<'a, O: Observer> Engine<'a, O> {
             Fate::Delivered => {
                 state.ledger.cells[cell].delivered += 1;
                 state.ledger.latencies[cell].record(now - task.arrived);
+                if let Some(first) = state.first_tokens.of(run) {
+                    state.ledger.first_tokens[cell].record(first - task.arrived);
+                }
             }
             Fate::Failed => {
                 state.ledger.cells[cell].failed += 1;
+                state.ledger.cells[cell].failed_with_effect += u64::from(marks.has_failed_with_effect());
                 state.series.failures[self.clock.narrow() as usize] += 1;
             }
         }

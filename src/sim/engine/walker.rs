@@ -59,7 +59,8 @@ impl Host for Walker<'_, '_> {
 
     fn pass(&mut self, guard: usize, now: SimTime) -> Gate {
         let asker = self.asker();
-        let gate = self.bank.pass(guard, asker, self.slot, now);
+        let patience = self.stack.client.patience().timeouts.pool;
+        let gate = self.bank.pass(guard, asker, self.slot, patience, now);
         if gate == Gate::Park {
             self.bank.park(guard, asker, self.slot, now);
         }
@@ -107,6 +108,7 @@ impl Host for Walker<'_, '_> {
         match note {
             Note::CallBegan => {
                 self.run.calls += 1;
+                self.run.marks.begin_call();
                 self.run.call_cell = self.clock.cell();
                 self.run.call_wide = self.clock.wide();
                 self.ledger.cells[self.clock.cell() as usize].calls += 1;

@@ -1,5 +1,6 @@
 //! How long a timeout times its tries is.
 
+use super::super::stage::Run;
 use super::{ONE, always, jobs, sdk};
 
 #[test]
@@ -13,12 +14,21 @@ fn a_timeout_times_its_tries_is_how_long_a_caller_waits() {
     let time = |name: &str| silent.number(&format!("classes.job.worker_time_s.{name}"));
     assert_eq!(time("refused"), 180.0);
     assert!((2.25..=3.0).contains(&time("waiting_retry")), "{}", time("waiting_retry"));
-    // Served in 45 s: the same, although each request would have been answered. Served in 25 s: one request.
-    let slow = jobs("", &sdk(3, r#", timeout = "30s""#), ONE, "45s");
-    assert_eq!((slow.count("classes.job.failed"), slow.count("classes.job.requests")), (1, 3));
+    // Served in 45 s: the same, although each request would have been answered, and 135 s of the server's time; 90 s
+    // where it notices that its caller has left. Served in 25 s: one request.
+    let server = |run: &Run| ["server_s", "wasted_server_s"].map(|key| run.number(&format!("classes.job.{key}")));
+    for (provider, served) in [("", 135.0), ("[provider]\nabandoned = \"cancelled\"", 90.0)] {
+        let slow = jobs(provider, &sdk(3, r#", timeout = "30s""#), ONE, "45s");
+        assert_eq!((slow.count("classes.job.failed"), slow.count("classes.job.requests")), (1, 3));
+        assert_eq!(server(&slow), [served; 2]);
+        let asleep = slow.number("classes.job.worker_time_s.waiting_retry");
+        assert!((1.125..=1.5).contains(&asleep), "{asleep}");
+        assert_eq!(slow.number("classes.job.worker_time_s.refused"), 90.0);
+    }
     let quick = jobs("", &sdk(3, r#", timeout = "30s""#), ONE, "25s");
     assert_eq!((quick.count("classes.job.delivered"), quick.count("classes.job.requests")), (1, 1));
     assert_eq!(quick.number("classes.job.latency_s.max"), 25.0);
+    assert_eq!(server(&quick), [25.0, 0.0]);
     // An answer at the very instant of the timeout is an answer.
     let equal = jobs("", &sdk(3, r#", timeout = "30s""#), ONE, "30s");
     assert_eq!((equal.count("classes.job.delivered"), equal.count("classes.job.requests")), (1, 1));

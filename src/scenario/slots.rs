@@ -1,0 +1,29 @@
+//! Reading a limit on requests in flight.
+
+use super::provider::{Refusal, refusal};
+use crate::document::{Fault, Reader};
+use crate::provider::Slots;
+
+/// The most slots of one limit.
+const MOST_SLOTS: u64 = 1_000_000;
+
+/// Reads the rest of a limit on requests in flight.
+pub(super) fn slots(name: &str, reader: &Reader<'_>) -> Option<Slots> {
+    let amount = reader.need("amount", "write how many requests may be in flight, such as 5");
+    let amount = amount.and_then(|field| field.whole(1..=MOST_SLOTS));
+    let mut sound = true;
+    for key in ["per", "capacity", "algorithm"] {
+        if let Some(field) = reader.get(key) {
+            let message = "a limit on requests in flight has no rate: a slot is free again when its service ends";
+            reader.faults().add(Fault::new(field.key, message).hint("leave it out"));
+            sound = false;
+        }
+    }
+    let refusal = match reader.get("refuse") {
+        None => Some(Refusal::without_hint()),
+        Some(field) => refusal(&field, &Refusal::without_hint()),
+    };
+    let (amount, Refusal { status, after, hint, code }) = (amount?, refusal?);
+    let slots = Slots { name: name.to_owned(), amount: amount as u32, status, refusal_latency: after, hint, code };
+    sound.then_some(slots)
+}
