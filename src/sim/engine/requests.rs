@@ -109,8 +109,10 @@ impl<O: Observer> Engine<'_, O> {
         cell.server_nanos += worked;
         cell.wasted_server_nanos += if served.wasted { worked } else { 0 };
         if served.admitted {
-            self.provider.serves_until(served.until);
-            self.slots.iter_mut().for_each(|slots| slots.admitted += 1);
+            self.provider.serves_until(served.until, model);
+            for (slots, counts) in self.scenario.provider.slots.iter().zip(&mut self.slots) {
+                counts.admitted += u64::from(slots.models.contains(model));
+            }
         }
         if compiled.cancels() {
             state.services.keep(run, served);
@@ -176,7 +178,7 @@ impl<O: Observer> Engine<'_, O> {
             cell.server_nanos -= spared;
             cell.wasted_server_nanos -= spared;
             if served.admitted {
-                self.provider.stops_serving(served.until);
+                self.provider.stops_serving(served.until, record.model);
             }
             if record.by.unpack() == AnsweredBy::Service {
                 record.marks.spare();
