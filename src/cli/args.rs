@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::{explain, presets, probe, run, stream};
+use super::experiment_args::{AblateArgs, CompareArgs};
+use super::{ablate, compare, explain, presets, probe, run, stream};
 
 /// Beyond this many replicates an interval no longer narrows in any digit that is printed.
 const MOST_REPLICATES: u64 = 1_000_000;
@@ -43,6 +44,8 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Run(RunArgs),
+    Compare(CompareArgs),
+    Ablate(AblateArgs),
     Explain(ExplainArgs),
     Probe(ProbeArgs),
     Presets(PresetsArgs),
@@ -230,6 +233,10 @@ pub(super) enum Format {
 enum Document {
     /// The summary that `run --format json` prints
     Summary,
+    /// What `compare --format json` prints
+    Compare,
+    /// What `ablate --format json` prints
+    Ablate,
 }
 
 impl Cli {
@@ -237,17 +244,24 @@ impl Cli {
     pub fn run(&self) -> anyhow::Result<ExitCode> {
         match &self.verb {
             Verb::Run(args) => run::run(args),
+            Verb::Ablate(args) => ablate::ablate(args),
+            Verb::Compare(args) => compare::compare(args),
             Verb::Explain(args) => explain::explain(args),
             Verb::Probe(args) => probe::probe(args),
             Verb::Presets(args) => presets::presets(args),
-            Verb::Schema(args) => match args.document {
-                Document::Summary => stream::print(&format!("{:#}\n", crate::report::schema::summary())),
-            },
+            Verb::Schema(args) => {
+                let schema = match args.document {
+                    Document::Summary => crate::report::schema::summary(),
+                    Document::Ablate => crate::report::ablation::schema::ablate(),
+                    Document::Compare => crate::report::comparison::schema::compare(),
+                };
+                stream::print(&format!("{schema:#}\n"))
+            }
         }
     }
 }
 
-fn seed(text: &str) -> Result<u64, String> {
+pub(super) fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("write a whole number from 0 to {}", u64::MAX))
 }
 
@@ -259,12 +273,12 @@ fn clock(text: &str) -> Result<f64, String> {
     clock.ok_or_else(|| "write seconds since 1970, such as 1767225600, between the years 1 and 9999".to_owned())
 }
 
-fn most_requests(text: &str) -> Result<u64, String> {
+pub(super) fn most_requests(text: &str) -> Result<u64, String> {
     let n: u64 = text.parse().map_err(|_| "write a whole number, such as 5000000000".to_owned())?;
     if n == 0 { Err("must be at least 1; leave --max-requests out for the default".to_owned()) } else { Ok(n) }
 }
 
-fn replicates(text: &str) -> Result<u64, String> {
+pub(super) fn replicates(text: &str) -> Result<u64, String> {
     let n: u64 = text.parse().map_err(|_| "write a whole number, such as 1000".to_owned())?;
     match n {
         0 => Err("must be at least 1; leave --replicates out for a single run".to_owned()),
@@ -275,7 +289,7 @@ fn replicates(text: &str) -> Result<u64, String> {
     }
 }
 
-fn threads(text: &str) -> Result<usize, String> {
+pub(super) fn threads(text: &str) -> Result<usize, String> {
     let n: usize = text.parse().map_err(|_| "write a whole number, such as 4".to_owned())?;
     match n {
         0 => Err("must be at least 1; leave --threads out for one on each core".to_owned()),

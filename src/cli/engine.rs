@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::anyhow;
 
 use super::source::{self, Source};
-use crate::experiment::{self, Endless, RunResult, Stopped, Terms};
+use crate::experiment::{self, Arm, Endless, RunResult, Stopped, Terms};
 use crate::explain::{self, Explanation};
 use crate::plot::{self, Form, Picture, Theme};
 use crate::random::Seed;
@@ -28,13 +28,38 @@ impl std::fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
+/// What is asked of a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked<'a> {
+    /// The variant; `None` for the file as it stands.
+    pub(super) variant: Option<&'a str>,
+    /// Fixes, by name.
+    pub(super) fixes: &'a [String],
+    /// The texts of `--set`.
+    pub(super) sets: &'a [String],
+}
+
 /// The checked scenario of a file.
 pub(super) fn load(file: &Source, variant: Option<&str>, sets: &[String]) -> anyhow::Result<Scenario> {
+    load_with(file, Asked { variant, fixes: &[], sets })
+}
+
+/// The checked scenario of a file with fixes.
+pub(super) fn load_with(file: &Source, asked: Asked<'_>) -> anyhow::Result<Scenario> {
     let path = file.path.to_string_lossy();
     let beside = file.path.parent().unwrap_or(Path::new(""));
     let trace = |name: &str| source::trace(&beside.join(name));
-    let source = scenario::Source { path: &path, text: &file.text, variant, sets, trace: &trace };
+    let Asked { variant, fixes, sets } = asked;
+    let source = scenario::Source { path: &path, text: &file.text, variant, fixes, sets, trace: &trace };
     scenario::load(&source).map_err(|refusal| Refused(refusal).into())
+}
+
+/// What a file says, one setting at a time.
+pub(super) fn settings(file: &Source, asked: Asked<'_>) -> anyhow::Result<Vec<(String, String)>> {
+    let path = file.path.to_string_lossy();
+    let Asked { variant, fixes, sets } = asked;
+    let source = scenario::Source { variant, fixes, sets, ..scenario::Source::new(&path, &file.text) };
+    scenario::settings(&source).map_err(|refusal| Refused(refusal).into())
 }
 
 /// Runs it.
@@ -72,6 +97,11 @@ pub(super) fn endless(scenario: &Scenario, endless: &Endless) -> anyhow::Error {
          {horizon}; most requests are of `{class}`\nhint: give the clients of `{class}` fewer attempts, longer waits or \
          longer timeouts, let fewer tasks arrive, shorten `horizon`, or allow more with --max-requests"
     )
+}
+
+/// The same of an arm.
+pub(super) fn endless_arm(arm: &Arm<'_>, found: &Endless) -> anyhow::Error {
+    anyhow!("arm `{}`: {}", arm.name, endless(arm.scenario, found))
 }
 
 /// The timeline of a run, for a file and for a page.

@@ -222,12 +222,18 @@ fn refused(target: &Path, option: &str, error: &io::Error) -> anyhow::Error {
 
 /// The folder's name for a run: what the scenario's and the variant's names allow in a path.
 pub(super) fn default_folder(scenario: &str, variant: &str, seed: u64) -> PathBuf {
+    folder_named(&[scenario, variant], seed)
+}
+
+/// The folder's name for a result with these names and this seed.
+pub(super) fn folder_named(names: &[&str], seed: u64) -> PathBuf {
     let safe = |name: &str| -> String {
         let text: String =
             name.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
         text.trim_start_matches('.').chars().take(80).collect()
     };
-    Path::new("outputs").join(format!("{}-{}-{seed}", safe(scenario), safe(variant)))
+    let names: Vec<String> = names.iter().map(|name| safe(name)).collect();
+    Path::new("outputs").join(format!("{}-{seed}", names.join("-")))
 }
 
 #[cfg(test)]

@@ -2,8 +2,12 @@
 //! output, talk to standard error; a verb ends with 0 (done), 1 (the answer is no), 2 (no answer) or 130
 //! (interrupted).
 
+mod ablate;
 pub mod args;
+mod arms;
+mod compare;
 mod engine;
+mod experiment_args;
 mod explain;
 mod files;
 mod interrupt;

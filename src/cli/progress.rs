@@ -36,6 +36,11 @@ impl Progress {
         Progress { bar, is_wanted: !quiet && std::io::stderr().is_terminal(), parts }
     }
 
+    /// So many runs there will be.
+    pub(super) fn lengthen(&self, runs: u64) {
+        self.bar.set_length(runs);
+    }
+
     /// So many runs are done.
     pub(super) fn at(&self, done: f64) {
         if self.is_wanted && self.bar.is_hidden() && self.bar.elapsed() > PATIENCE {

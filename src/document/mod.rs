@@ -12,6 +12,7 @@
 pub mod depth;
 pub mod fault;
 pub mod field;
+pub mod leaves;
 pub mod near;
 pub mod parse;
 pub mod patch;

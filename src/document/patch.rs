@@ -52,6 +52,7 @@ pub fn keys_at(path: &[&str]) -> Keys {
         ["guards"] => Keys::Names("guard", "guards"),
         ["traffic"] | ["provider", "faults", _, "by_class"] => Keys::Names("class", "classes"),
         ["phases"] => Keys::Names("phase", "phases"),
+        ["fixes"] => Keys::Names("fix", "fixes"),
         ["variants"] => Keys::Names("variant", "variants"),
         ["provider", "limits"] => Keys::Names("limit", "limits"),
         ["provider", "faults"] => Keys::Names("fault", "faults"),
@@ -63,7 +64,7 @@ pub fn keys_at(path: &[&str]) -> Keys {
 }
 
 /// Whether the value at this path is replaced whole.
-fn is_whole(path: &[&str]) -> bool {
+pub fn is_whole(path: &[&str]) -> bool {
     let Some((last, parent)) = path.split_last() else { return false };
     keys_at(parent) == Keys::Words && WHOLE.contains(last)
 }

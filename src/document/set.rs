@@ -80,6 +80,10 @@ fn put(root: &mut Table, setting: &Setting<'_>) -> Result<(), Fault> {
         return Err(Fault::new(setting.path[0].place, "variants are applied before `--set`")
             .hint("set the value itself; it is set in whichever variant is picked"));
     }
+    if setting.path[0].name == "fixes" {
+        return Err(Fault::new(setting.path[0].place, "fixes are applied before `--set`")
+            .hint("set the value itself; it is set whichever fixes are on"));
+    }
     if setting.path[0].name == "base" {
         return Err(Fault::new(
             setting.path[0].place,
@@ -188,6 +192,7 @@ mod tests {
             ("a..b=1", "has an empty name in its path", (2, 3)),
             ("base=x", "is the name of the unpatched file, which `--set` cannot change", (0, 4)),
             ("variants.x.y=1", "variants are applied before `--set`", (0, 8)),
+            ("fixes.x.y=1", "fixes are applied before `--set`", (0, 5)),
         ] {
             let fault = set(base, text).unwrap_err();
             assert_eq!((fault.message.as_str(), (fault.place.from, fault.place.to)), (message, span), "{text}");

@@ -1,12 +1,20 @@
 //! Experiments stand on `simulate` and call nothing else of the engine. This is the only layer with threads; results
 //! are kept in the order of replicates, so that the number of threads changes nothing.
 
+pub mod ablate;
+pub mod compare;
+pub mod measure;
 mod replicate;
 pub mod result;
 mod tracks;
+pub mod trial;
 mod watch;
 
+pub use ablate::{Ablation, Combination};
+pub use compare::{Comparison, Replicates, Verdict};
+pub use measure::Measure;
 pub use replicate::run;
 pub use result::{Band, Figure, RunResult};
 pub use tracks::{Sent, Track};
+pub use trial::{Arm, Halted, Plan, Trial};
 pub use watch::{Endless, MOST_REQUESTS, Stopped, Terms, watched};

@@ -34,7 +34,8 @@ pub fn run(
     Ok(RunResult { tracks, ..over_replicates(seed, n, &tree, first, &others) })
 }
 
-fn single(seed: Seed, tree: &Tree<Number>, outcome: Outcome, tracks: Vec<Track>) -> RunResult {
+/// The result of one run.
+pub(super) fn single(seed: Seed, tree: &Tree<Number>, outcome: Outcome, tracks: Vec<Track>) -> RunResult {
     RunResult {
         seed,
         replicates: None,

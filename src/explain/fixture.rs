@@ -121,6 +121,7 @@ pub(crate) fn scenario(
         title: "By hand".into(),
         variant: "base".into(),
         variants: vec!["base".into()],
+        fixes: Vec::new(),
         horizon: minute(120),
         origin: SimTime::ZERO,
         origin_name: None,

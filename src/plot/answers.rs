@@ -34,21 +34,28 @@ pub(super) struct Answers {
 
 /// The panels of all classes that sent anything.
 pub(super) fn panels(view: &View<'_>) -> Vec<Panel> {
-    let classes = view.facts.classes();
-    let unit = unit(view, &classes);
-    let mut all: Vec<(Answers, f64)> = Vec::new();
-    for class in classes {
-        let answers = Answers::of(view, class, unit, all.is_empty());
-        let most = answers.total().most(view.axis);
-        if most > 0.0 {
-            all.push((answers, most));
+    beside(view, &[view])
+}
+
+/// The panels of one of several runs that stand beside each other: a class has the same scale in all of them.
+pub(super) fn beside(view: &View<'_>, all: &[&View<'_>]) -> Vec<Panel> {
+    let units = all.iter().map(|view| unit(view, &view.facts.classes()));
+    let unit = units.min_by(|a, b| a.seconds().total_cmp(&b.seconds())).unwrap_or(TimeUnit::Second);
+    let mut own: Vec<Answers> = Vec::new();
+    for class in view.facts.classes() {
+        let answers = Answers::of(view, class, unit, own.is_empty());
+        if answers.total().most(view.axis) > 0.0 {
+            own.push(answers);
         }
     }
-    let peak = all.iter().map(|(_, most)| *most).fold(0.0, f64::max);
+    let most_of = |name: &str| all.iter().map(|view| most(view, name, unit)).fold(0.0, f64::max);
+    let names = all.iter().flat_map(|view| &view.facts.scenario.traffic);
+    let peak = names.map(|class| most_of(&class.name)).fold(0.0, f64::max);
     let shared = Scale::covering(peak, 5.0, false);
     let mut same = 0;
-    all.into_iter()
-        .map(|(answers, most)| {
+    own.into_iter()
+        .map(|answers| {
+            let most = most_of(&view.facts.class(answers.class).name);
             let own = most < VISIBLE * peak;
             let scale = if own { Scale::covering(most, 2.0, false) } else { part_of(&shared, most) };
             same += usize::from(!own);
@@ -57,6 +64,12 @@ pub(super) fn panels(view: &View<'_>) -> Vec<Panel> {
             answers.panel(view, scale, height, unit, word)
         })
         .collect()
+}
+
+/// The largest rate of the class of this name; 0 where there is none.
+fn most(view: &View<'_>, name: &str, unit: TimeUnit) -> f64 {
+    let class = view.facts.classes().into_iter().find(|&class| view.facts.class(class).name == name);
+    class.map_or(0.0, |class| Answers::of(view, class, unit, false).total().most(view.axis))
 }
 
 /// The unit of time in which the largest mean rate reads well.
@@ -91,7 +104,13 @@ impl Answers {
         Answers { class, rates, counts, need, tells }
     }
 
-    fn total(&self) -> Bins {
+    /// The class.
+    pub(super) const fn class(&self) -> usize {
+        self.class
+    }
+
+    /// All requests, whatever was answered.
+    pub(super) fn total(&self) -> Bins {
         self.rates[1..].iter().fold(self.rates[0].clone(), |sum, rate| sum.plus(rate))
     }
 

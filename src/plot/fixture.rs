@@ -92,6 +92,7 @@ pub(super) fn scenario(traffic: Vec<TrafficClass>, horizon: f64) -> Scenario {
         title: String::new(),
         variant: "before".to_string(),
         variants: vec!["before".to_string(), "after".to_string()],
+        fixes: Vec::new(),
         horizon: at(horizon),
         origin: SimTime::ZERO,
         origin_name: None,

@@ -73,6 +73,12 @@ impl Form {
         }
     }
 
+    /// The layout of one of several columns of the wide one, from one edge to the other, with nothing beside it.
+    pub(super) const fn column(left: f64, right: f64) -> Form {
+        // The right edge is four pixels inside of what a layout without a gutter calls its width.
+        Form { width: right + 4.0, margin: 0.0, left, gutter: 0.0, ..Form::WIDE }
+    }
+
     /// Where the panels end.
     pub(super) const fn right(&self) -> f64 {
         if self.gutter > 0.0 { self.width - self.gutter } else { self.width - self.margin - 4.0 }

@@ -19,8 +19,8 @@ const BUSY: [WorkerActivity; 3] = [WorkerActivity::Serving, WorkerActivity::Refu
 
 /// What is left of one limit.
 pub(super) struct Level {
-    limit: usize,
-    left: Bins,
+    pub(super) limit: usize,
+    pub(super) left: Bins,
 }
 
 /// The panels of all limits that were used at all.

@@ -4,11 +4,14 @@
 //! Everything is laid out as marks on a sheet first, with text measured in the fonts of the binary, and then
 //! painted through plotters: by its SVG backend, or by one of our own that fills outlines with tiny-skia.
 
+pub mod ablation;
 mod answers;
 mod axis;
+pub mod comparison;
 mod facts;
 pub mod font;
 mod form;
+mod gutter;
 mod incident;
 mod label;
 mod level;
@@ -29,6 +32,8 @@ pub mod timeline;
 mod tracks;
 mod workers;
 
+pub use ablation::ablation;
+pub use comparison::comparison;
 pub use form::Form;
 pub use picture::Picture;
 pub use svg::Setting;

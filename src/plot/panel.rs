@@ -9,6 +9,7 @@ use super::facts::Facts;
 use super::font::Face;
 use super::form::Form;
 use super::incident::Incident;
+use super::label::Label;
 use super::level::Level;
 use super::paragraph;
 use super::queue::Queue;
@@ -16,7 +17,7 @@ use super::range::Range;
 use super::scale::Scale;
 use super::share::Share;
 use super::sheet::{Frame, Phrase, Sheet};
-use super::steps::Ground;
+use super::steps::{Bins, Ground};
 use super::theme::Theme;
 use super::tracks::Tracks;
 use super::workers::Workers;
@@ -98,9 +99,14 @@ pub(super) enum Body {
     Queue(Queue),
     /// What the workers do.
     Workers(Workers),
+    /// Nothing, where another run that stands beside this one has something.
+    Nothing,
     /// Each task, request by request.
     Tracks(Tracks),
 }
+
+/// What a panel shows, whichever run it is of: its kind and whose it is.
+pub(super) type Row = (u8, String);
 
 /// The room between a mark of a value axis and the axis.
 pub(super) const TICK_GAP: f64 = 8.0;
@@ -166,16 +172,51 @@ impl Panel {
         (self.height * form.scale).round()
     }
 
-    /// Draws the panel; `top` is where its scale ends.
-    pub(super) fn draw(&self, sheet: &mut Sheet, view: &View<'_>, top: f64) {
+    /// What it shows.
+    pub(super) fn row(&self, view: &View<'_>) -> Row {
+        let class = |class: usize| view.facts.class(class).name.clone();
+        match &self.body {
+            Body::Answers(answers) => (0, class(answers.class())),
+            Body::Share(share) => (1, class(share.class)),
+            Body::Level(level) => (2, view.facts.scenario.provider.limits[level.limit].name.clone()),
+            Body::Queue(queue) => (3, class(queue.class)),
+            Body::Workers(workers) => (4, class(workers.class)),
+            Body::Tracks(_) => (5, String::new()),
+            Body::Nothing => (u8::MAX, String::new()),
+        }
+    }
+
+    /// Its outline, to be drawn again over the same panel of another run.
+    pub(super) fn outline(&self) -> Option<Bins> {
+        match &self.body {
+            Body::Answers(answers) => Some(answers.total()),
+            Body::Share(share) => Some(share.met.clone()),
+            Body::Level(level) => Some(level.left.clone()),
+            Body::Queue(queue) => Some(queue.length.clone()),
+            Body::Workers(_) | Body::Tracks(_) | Body::Nothing => None,
+        }
+    }
+
+    /// Draws the panel beside others, with the outline of one of them over it; `marked` where the marks of the value
+    /// axis stand before it.
+    pub(super) fn draw_beside(&self, sheet: &mut Sheet, view: &View<'_>, top: f64, marked: bool, other: Option<&Bins>) {
         let form = view.form;
         let frame = Frame { left: form.left, right: form.right(), top, bottom: top + self.height(form) };
         let ground = Ground { frame, axis: view.axis, top: self.scale.top };
         self.heading(sheet, view, top);
-        self.grid(sheet, view, &ground);
+        self.grid(sheet, view, &ground, marked);
         self.body.draw(sheet, view, &ground);
+        if let Some(other) = other {
+            sheet.dashed(&ground.under(other), view.theme.ink, view.theme.page);
+        }
         view.axis.base(sheet, &frame, view.theme);
         self.body.name(sheet, view, &ground);
+    }
+
+    /// Draws the panel; `top` is where its scale ends.
+    pub(super) fn draw(&self, sheet: &mut Sheet, view: &View<'_>, top: f64) {
+        let form = view.form;
+        self.draw_beside(sheet, view, top, true, None);
         if let Some(note) = self.note.as_ref().filter(|_| form.gutter > 0.0) {
             // A panel of marks alone has its marks above its scale, and no height for a number.
             let marks = matches!(&self.body, Body::Share(share) if share.is_marks_alone());
@@ -209,12 +250,14 @@ impl Panel {
             .unwrap_or_default()
     }
 
-    fn grid(&self, sheet: &mut Sheet, view: &View<'_>, ground: &Ground<'_>) {
+    fn grid(&self, sheet: &mut Sheet, view: &View<'_>, ground: &Ground<'_>, marked: bool) {
         let (form, theme) = (view.form, view.theme);
         for (value, text) in self.marks(form) {
             let y = ground.y(value);
             let phrase = Phrase::new(text, Face::Regular, form.tick, theme.second);
-            sheet.write_before(form.left - TICK_GAP, y + 0.36 * form.tick, &phrase);
+            if marked {
+                sheet.write_before(form.left - TICK_GAP, y + 0.36 * form.tick, &phrase);
+            }
             if value > 0.0 {
                 sheet.level(form.left, form.right(), y, theme.grid);
             }
@@ -261,6 +304,7 @@ impl Body {
             Body::Level(level) => level.draw(sheet, view, ground),
             Body::Queue(queue) => queue.draw(sheet, view, ground),
             Body::Workers(workers) => workers.draw(sheet, view, ground),
+            Body::Nothing => {}
             Body::Tracks(tracks) => tracks.draw(sheet, view, ground),
         }
     }
@@ -273,6 +317,10 @@ impl Body {
             Body::Level(level) => level.name(sheet, view, ground),
             Body::Queue(queue) => queue.name(sheet, view, ground),
             Body::Workers(workers) => workers.name(sheet, view, ground),
+            Body::Nothing => {
+                let label = Label::plain("none", view.theme.second, view.form);
+                label.at(sheet, &[], &ground.frame, (ground.frame.left + 8.0, ground.frame.top + 4.0));
+            }
             Body::Tracks(tracks) => tracks.name(sheet, view, ground),
         }
     }

@@ -17,7 +17,8 @@ pub(super) const MARKS: f64 = 22.0;
 
 /// The queue of one jobs class.
 pub(super) struct Queue {
-    length: Bins,
+    pub(super) class: usize,
+    pub(super) length: Bins,
     band: Option<(Bins, Bins)>,
     failures: Bins,
 }
@@ -57,7 +58,7 @@ fn panel(view: &View<'_>, class: usize) -> Option<Panel> {
         scale,
         unit: Unit::None,
         note: note(view, class),
-        body: Body::Queue(Queue { length, band, failures }),
+        body: Body::Queue(Queue { class, length, band, failures }),
     })
 }
 

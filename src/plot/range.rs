@@ -53,6 +53,15 @@ impl Range {
         Range { lead, ..Range::tidy(from, to, facts.scenario, end) }
     }
 
+    /// The range that shows what either shows.
+    pub(super) fn joined(&self, other: &Range) -> Range {
+        let to = self.to.max(other.to);
+        let beyond = self.cut.into_iter().chain(other.cut).fold(0.0, f64::max);
+        let ahead = self.lead.into_iter().chain(other.lead).fold(f64::INFINITY, f64::min);
+        let from = self.from.min(other.from);
+        Range { from, to, lead: (ahead < from).then_some(ahead), cut: (beyond > to).then_some(beyond) }
+    }
+
     /// Rounds the end, and drops cuts that save little.
     fn tidy(from: f64, to: f64, scenario: &Scenario, end: f64) -> Range {
         let to = axis::round_up(to, scenario.origin.as_secs_f64(), (to - from).max(1e-3)).min(end);

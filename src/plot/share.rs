@@ -14,7 +14,8 @@ const MANY: f64 = 0.05;
 
 /// The share of one live class.
 pub(super) struct Share {
-    met: Bins,
+    pub(super) class: usize,
+    pub(super) met: Bins,
     band: Option<(Bins, Bins)>,
     failures: Bins,
 }
@@ -64,7 +65,7 @@ fn panel(view: &View<'_>, class: usize) -> Option<Panel> {
         scale: if met { Scale::of_shares(reach) } else { Scale { top: 1.0, step: 2.0 } },
         unit: if met { Unit::Percent } else { Unit::None },
         note: note(view, class),
-        body: Body::Share(Share { met: share, band, failures }),
+        body: Body::Share(Share { class, met: share, band, failures }),
     })
 }
 

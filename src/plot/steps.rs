@@ -186,6 +186,46 @@ impl Sheet {
         }
     }
 
+    /// Draws the upper edge of columns in dashes, on a plain line that parts it from what it lies on.
+    pub(super) fn dashed(&mut self, columns: &[Column], color: RGBColor, under: RGBColor) {
+        const DASH: f64 = 4.0;
+        const GAP: f64 = 3.0;
+        for piece in columns.chunk_by(|a, b| (b.left - a.right).abs() < 0.01) {
+            let points = edge(piece, |column| column.top);
+            self.line(points.clone(), under, 2.5);
+            let mut dash: Vec<(f64, f64)> = Vec::new();
+            // How far along the present dash or gap the way has come.
+            let mut done = 0.0;
+            let mut is_dash = true;
+            for way in points.windows(2) {
+                let ((x, y), (to_x, to_y)) = (way[0], way[1]);
+                let length = (to_x - x).abs() + (to_y - y).abs();
+                let at = |share: f64| (x + (to_x - x) * share, y + (to_y - y) * share);
+                let mut along = 0.0;
+                while along < length {
+                    if is_dash && dash.is_empty() {
+                        dash.push(at(along / length));
+                    }
+                    let step = (if is_dash { DASH } else { GAP }) - done;
+                    if along + step > length {
+                        done += length - along;
+                        break;
+                    }
+                    along += step;
+                    if is_dash {
+                        dash.push(at(along / length));
+                        self.line(std::mem::take(&mut dash), color, 1.25);
+                    }
+                    (done, is_dash) = (0.0, !is_dash);
+                }
+                if is_dash && !dash.is_empty() {
+                    dash.push((to_x, to_y));
+                }
+            }
+            self.line(dash, color, 1.25);
+        }
+    }
+
     /// Draws the upper edge of columns where there is anything below it.
     pub(super) fn rim(&mut self, columns: &[Column], color: RGBColor) {
         for piece in pieces(columns) {

@@ -11,7 +11,7 @@ use crate::observe::timeline::WorkerActivity;
 
 /// The workers of one jobs class: how many do what, on average over each bin.
 pub(super) struct Workers {
-    class: usize,
+    pub(super) class: usize,
     /// In the order of [`WorkerActivity::ALL`].
     busy: Vec<Bins>,
 }

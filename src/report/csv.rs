@@ -101,7 +101,7 @@ fn column(path: &[&str], statistic: &str) -> String {
 }
 
 /// A number in the shortest spelling that reads back as itself.
-fn cell(value: Option<f64>) -> String {
+pub(super) fn cell(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or_else(String::new, |value| value.to_string())
 }
 

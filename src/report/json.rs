@@ -72,7 +72,7 @@ fn leaf(figure: &Figure) -> Value {
 }
 
 /// All keys stand in every statistic, so that readers need not ask; one that no replicate defines has n = 0.
-fn statistic_value(statistic: Option<&Statistic>, is_whole: bool) -> Value {
+pub(super) fn statistic_value(statistic: Option<&Statistic>, is_whole: bool) -> Value {
     let Some(s) = statistic else {
         return json!({
             "mean": null, "sd": null, "p5": null, "p50": null, "p95": null, "min": null, "max": null, "ci95": null,
@@ -106,7 +106,7 @@ fn whole(value: f64) -> Value {
 }
 
 /// A float in the shortest spelling that reads back as itself; null where it is not finite.
-fn real(value: f64) -> Value {
+pub(super) fn real(value: f64) -> Value {
     serde_json::Number::from_f64(value).map_or(Value::Null, Value::Number)
 }
 

@@ -2,6 +2,8 @@
 //! they were counted. Nothing here can run anything, and no number is typed: each is read from the tree of figures by
 //! its path, and a figure that is absent or undefined is left out or printed as "–", never as zero.
 
+pub mod ablation;
+pub mod comparison;
 pub mod counting;
 pub mod csv;
 pub mod effects;

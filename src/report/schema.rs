@@ -143,7 +143,7 @@ fn definitions() -> Value {
     })
 }
 
-fn statistic() -> Value {
+pub(super) fn statistic() -> Value {
     let number = json!({"type": ["number", "null"]});
     json!({
         "type": "object",

@@ -12,6 +12,7 @@ mod element;
 mod endless;
 mod failures;
 mod fallback;
+mod fixes;
 mod guards;
 mod hedge;
 mod hints;
@@ -38,7 +39,7 @@ use crate::units::{SimDuration, SimTime};
 
 pub use provider::SCRIPT_CLOCK;
 pub use refusal::Refusal;
-pub use source::{Source, client_layers, load, preset_client, preset_layers};
+pub use source::{Source, client_layers, load, preset_client, preset_layers, settings};
 
 /// A checked scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +52,8 @@ pub struct Scenario {
     pub variant: String,
     /// All variants of the file, the base first.
     pub variants: Vec<String>,
+    /// The names of the fixes that the file describes.
+    pub fixes: Vec<String>,
     /// When the run ends.
     pub horizon: SimTime,
     /// The instant that pictures and tables call minute 0.

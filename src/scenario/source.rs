@@ -1,13 +1,13 @@
-//! From a file's text and a command line to a checked scenario. The order is fixed: file, variant, `--set`, presets,
-//! check; so whatever is written later wins, and whatever is wrong is reported where it was written.
+//! From a file's text and a command line to a checked scenario. The order is fixed: file, variant, fixes, `--set`,
+//! presets, check; so whatever is written later wins, and whatever is wrong is reported where it was written.
 
 use super::context::Context;
 use super::models::{self, Asked};
 use super::refusal::Refusal;
 use super::step_clients::Known;
 use super::variants::{self, Variants};
-use super::{Scenario, check, clients, guards, phases, provider, requests, traffic};
-use crate::document::{Faults, Field, Node, Place, Reader, Table, Value, parse, set};
+use super::{Scenario, check, clients, fixes, guards, phases, provider, requests, traffic};
+use crate::document::{Faults, Field, Node, Place, Reader, Table, Value, leaves, parse, set};
 use crate::policy::Client;
 use crate::preset::Preset;
 use crate::units::SimTime;
@@ -21,6 +21,8 @@ pub struct Source<'a> {
     pub text: &'a str,
     /// The variant that was asked for; `None` for the base.
     pub variant: Option<&'a str>,
+    /// The fixes that were asked for, by name; applied after the variant.
+    pub fixes: &'a [String],
     /// The texts of `--set`, in order.
     pub sets: &'a [String],
     /// Reads a trace whose path the file gives relative to itself; the error is a short reason.
@@ -30,7 +32,8 @@ pub struct Source<'a> {
 impl<'a> Source<'a> {
     /// A text without variant, `--set` and traces.
     pub const fn new(path: &'a str, text: &'a str) -> Self {
-        Source { path, text, variant: None, sets: &[], trace: &|_| Err("no trace can be read here".to_owned()) }
+        let trace = &|_: &str| Err("no trace can be read here".to_owned());
+        Source { path, text, variant: None, fixes: &[], sets: &[], trace }
     }
 
     /// The file's name without its folder and its ending.
@@ -54,17 +57,8 @@ impl<'a> Source<'a> {
 /// The checked scenario, or everything that is wrong with it.
 pub fn load(source: &Source<'_>) -> Result<Scenario, Refusal> {
     let faults = Faults::default();
-    let Some(mut root) = parse::file(source.text, &faults) else { return Err(source.refuse(faults)) };
-    let variants = variants::take(&mut root, &faults);
-    let variant = source.variant.unwrap_or(&variants.base);
-    if !variants.names.iter().any(|name| name == variant) {
-        return Err(variants.unknown(variant, source.path));
-    }
-    variants.apply(variant, &mut root, &faults);
-    for (number, text) in source.sets.iter().enumerate() {
-        set::apply(&mut root, number, text, &faults);
-    }
-    let scenario = read(source, &root, &variants, variant, &faults);
+    let Some(patched) = patched(source, &faults)? else { return Err(source.refuse(faults)) };
+    let scenario = read(source, &patched, &faults);
     match scenario {
         Some(scenario) if faults.is_empty() => Ok(scenario),
         _ => {
@@ -74,15 +68,48 @@ pub fn load(source: &Source<'_>) -> Result<Scenario, Refusal> {
     }
 }
 
+/// A tree as it stands after variant, fixes and `--set`.
+struct Patched {
+    root: Table,
+    variants: Variants,
+    fixes: Vec<String>,
+    variant: String,
+}
+
+/// Patches the tree; `None` where the text is no TOML, and then a fault says why.
+fn patched(source: &Source<'_>, faults: &Faults) -> Result<Option<Patched>, Refusal> {
+    let Some(mut root) = parse::file(source.text, faults) else { return Ok(None) };
+    let fixes = fixes::take(&mut root, faults);
+    let variants = variants::take(&mut root, &fixes, faults);
+    let variant = source.variant.unwrap_or(&variants.base).to_owned();
+    if !variants.names.contains(&variant) {
+        return Err(variants.unknown(&variant, source.path));
+    }
+    variants.apply(&variant, &fixes, &mut root, faults);
+    let find = |name: &String| fixes.find(name).ok_or_else(|| fixes.unknown(name, source.path));
+    let wanted = source.fixes.iter().map(find).collect::<Result<Vec<usize>, _>>()?;
+    fixes.apply(&wanted, &mut root, faults);
+    for (number, text) in source.sets.iter().enumerate() {
+        set::apply(&mut root, number, text, faults);
+    }
+    Ok(Some(Patched { root, variants, fixes: fixes.names, variant }))
+}
+
+/// What a file says after variant, fixes and `--set`, one setting at a time: its dotted path and its value as TOML.
+pub fn settings(source: &Source<'_>) -> Result<Vec<(String, String)>, Refusal> {
+    let faults = Faults::default();
+    match patched(source, &faults)? {
+        Some(Patched { root, .. }) if faults.is_empty() => {
+            Ok(leaves::leaves(&root).into_iter().map(|leaf| (leaf.path.join("."), leaf.value)).collect())
+        }
+        _ => Err(source.refuse(faults)),
+    }
+}
+
 /// The layers of a client as they stand in a file after variant and `--set`, guards and what is off left out, as TOML.
 pub fn client_layers(source: &Source<'_>, client: &str) -> Result<String, Refusal> {
     let faults = Faults::default();
-    let Some(mut root) = parse::file(source.text, &faults) else { return Err(source.refuse(faults)) };
-    let variants = variants::take(&mut root, &faults);
-    variants.apply(source.variant.unwrap_or(&variants.base), &mut root, &faults);
-    for (number, text) in source.sets.iter().enumerate() {
-        set::apply(&mut root, number, text, &faults);
-    }
+    let Some(Patched { root, .. }) = patched(source, &faults)? else { return Err(source.refuse(faults)) };
     let table = |table: &Table, key: &str| table.get(key).and_then(|entry| entry.node.as_table().cloned());
     let layers = table(&root, "clients").and_then(|clients| table(&clients, client));
     let layers = layers.and_then(|client| client.get("layers").map(|entry| entry.node.value.clone()));
@@ -162,9 +189,10 @@ fn names<'a>(root: &'a Table, key: &str) -> Vec<&'a str> {
     names
 }
 
-fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, faults: &Faults) -> Option<Scenario> {
+fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scenario> {
+    let root = &patched.root;
     let reader = Reader::new(root, Place::TOP, faults);
-    reader.knows(&["base", "variants"]);
+    reader.knows(&["base", "variants", "fixes"]);
     let title = reader.or("title", source.stem().to_owned(), title);
     let horizon = reader.need("horizon", r#"write when the run ends, such as horizon = "2h""#);
     let horizon = horizon.and_then(|field| field.positive_duration());
@@ -208,8 +236,9 @@ fn read(source: &Source<'_>, root: &Table, variants: &Variants, variant: &str, f
     Some(Scenario {
         name: source.stem().to_owned(),
         title: title?,
-        variant: variant.to_owned(),
-        variants: variants.names.clone(),
+        variant: patched.variant.clone(),
+        variants: patched.variants.names.clone(),
+        fixes: patched.fixes.clone(),
         horizon: SimTime::ZERO + horizon?,
         origin,
         origin_name,

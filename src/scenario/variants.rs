@@ -1,5 +1,6 @@
-//! Variants: named patches of the file, each of which may stand on others.
+//! Variants: named patches of the file, each of which may stand on others and on fixes.
 
+use super::fixes::Fixes;
 use super::refusal::Refusal;
 use crate::document::{Fault, Faults, Field, Node, Table, near, patch, reader};
 
@@ -19,11 +20,12 @@ pub(super) struct Variants {
 struct Patch {
     name: String,
     extends: Vec<usize>,
+    fixes: Vec<usize>,
     table: Table,
 }
 
 /// Takes the variants out of the tree.
-pub(super) fn take(root: &mut Table, faults: &Faults) -> Variants {
+pub(super) fn take(root: &mut Table, fixes: &Fixes, faults: &Faults) -> Variants {
     let base = root.get("base").and_then(|entry| {
         let field = Field::new(entry.key, &entry.node, faults);
         let name = field.text()?;
@@ -38,13 +40,13 @@ pub(super) fn take(root: &mut Table, faults: &Faults) -> Variants {
     let Some(entry) = root.remove("variants") else { return variants };
     let field = Field::new(entry.key, &entry.node, faults);
     if let Some(table) = field.table("variants").and(entry.node.as_table()) {
-        variants.read(table, faults);
+        variants.read(table, fixes, faults);
     }
     variants
 }
 
 impl Variants {
-    fn read(&mut self, table: &Table, faults: &Faults) {
+    fn read(&mut self, table: &Table, fixes: &Fixes, faults: &Faults) {
         let entries = table.in_order();
         if entries.len() > MOST {
             let place = entries[MOST].1.key;
@@ -67,7 +69,8 @@ impl Variants {
                 let message = format!("must be a table of changes, found {}", entry.node.value.kind());
                 faults
                     .add(Fault::new(entry.node.place, message).hint("write [variants.NAME] and the changes below it"));
-                self.patches.push(Patch { name: (*name).to_owned(), extends: Vec::new(), table: Table::default() });
+                let (extends, fixes, table) = (Vec::new(), Vec::new(), Table::default());
+                self.patches.push(Patch { name: (*name).to_owned(), extends, fixes, table });
                 continue;
             };
             let mut table = table.clone();
@@ -81,7 +84,10 @@ impl Variants {
                 None => Vec::new(),
                 Some(entry) => extends(&Field::new(entry.key, &entry.node, faults), &names),
             };
-            self.patches.push(Patch { name: (*name).to_owned(), extends, table });
+            let fixes = table
+                .remove("fixes")
+                .map_or_else(Vec::new, |entry| fixes.named(&Field::new(entry.key, &entry.node, faults)));
+            self.patches.push(Patch { name: (*name).to_owned(), extends, fixes, table });
         }
         self.check_cycles(&entries.iter().map(|(_, entry)| entry.key).collect::<Vec<_>>(), faults);
     }
@@ -107,12 +113,14 @@ impl Variants {
         }
     }
 
-    /// Applies the variant of this name, after the ones that it extends; each is applied once. The base is no patch.
-    pub(super) fn apply(&self, wanted: &str, root: &mut Table, faults: &Faults) {
+    /// Applies the variant of this name, after the ones that it extends and the fixes that it names; each is applied
+    /// once. The base is no patch.
+    pub(super) fn apply(&self, wanted: &str, fixes: &Fixes, root: &mut Table, faults: &Faults) {
         let Some(index) = self.patches.iter().position(|patch| patch.name == wanted) else { return };
         let mut order = Vec::new();
         self.order(index, &mut vec![false; self.patches.len()], &mut order);
         for index in order {
+            fixes.apply(&self.patches[index].fixes, root, faults);
             patch::apply(root, &self.patches[index].table, faults);
         }
     }

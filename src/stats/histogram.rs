@@ -110,6 +110,20 @@ impl LatencyStore {
         self.quantiles([q]).map(|[value]| value)
     }
 
+    /// The quantile `q` (0 to 1, type 7) of a longer list, of `of` values, in which all that are not held here are
+    /// longer than any that is; `None` where the quantile lies among those.
+    pub fn quantile_among(&self, q: f64, of: u64) -> Option<SimDuration> {
+        let (below, above, share) = quantile::neighbours(of, q)?;
+        // Between two values the quantile is neither of them; at the first one it is that one alone.
+        let needed = if share > 0.0 { above } else { below };
+        let last = self.count.checked_sub(1)?;
+        if needed > last {
+            return None;
+        }
+        let place = below as f64 + share;
+        self.quantile(if last == 0 { 0.0 } else { place / last as f64 })
+    }
+
     /// Several quantiles at once, which costs little more than one; `None` where there is none.
     pub fn quantiles<const N: usize>(&self, qs: [f64; N]) -> Option<[SimDuration; N]> {
         let (min, max) = self.extremes?;
@@ -211,6 +225,19 @@ fn nth(counts: &[u64], index: u64) -> SimDuration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_quantile_among_longer_ones_is_that_of_the_whole_list_or_one_of_them() {
+        let mut store = LatencyStore::new();
+        (1..=6).for_each(|s| store.record(SimDuration::from_secs(s)));
+        let seconds = |q, of| store.quantile_among(q, of).map(SimDuration::as_secs_f64);
+        // Of ten values, the six known ones are the shortest: h = 9 · 0.5 = 4.5, between the fifth and the sixth.
+        assert_eq!(seconds(0.5, 10), Some(5.5));
+        // h = 9 · 0.6 = 5.4 lies between the sixth and one that is not known; of eleven, h = 10 · 0.5 is the sixth.
+        assert_eq!((seconds(0.6, 10), seconds(0.5, 11)), (None, Some(6.0)));
+        assert_eq!((seconds(1.0, 6), seconds(1.0, 7), seconds(0.95, 6)), (Some(6.0), None, Some(5.75)));
+        assert_eq!(LatencyStore::new().quantile_among(0.5, 3), None);
+    }
     use crate::random::Seed;
     use crate::random::distribution::{Distribution, Shape};
 

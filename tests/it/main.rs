@@ -2,6 +2,7 @@
 //!
 //! - `theory`: queueing theory and closed forms; the interval over replicates covers the formula.
 //! - `field_cases`: situations from public reports with the answer worked out by hand.
+//! - `compare`, `ablate`: differences within the same worlds have the signs and sizes that were found independently.
 //! - `systems`: the systems of the write-ups, each of which shows what it is there to show.
 //! - `storms`: the incident comes out as reported, and each remedy does what it should.
 //! - `remedies`: no hint of `explain` makes worse what it is a remedy for.
@@ -19,6 +20,7 @@
 //! - `server_side`: what the server did, for whom, how often and how long.
 //! - `several_at_once`: hops and hedges, which send what the application does not see.
 //! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
+//! - `fixes`: what fixes change, and what is refused of them.
 //! - `guard_errors`, `request_errors`: the same for guards, and for what happens within a request.
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
 //! - `scenario_vocabulary`: every general key of a retry layer, and what is refused of them.
@@ -27,18 +29,25 @@
 //! - `step_clients`: steps with settings or clients of their own.
 //! - `queue`: the event queue against a model, over random histories.
 //! - `cli`: the program as a shell sees it.
+//! - `experiments`: `compare` and `ablate` as a shell sees them.
+//! - `schema`: every document is what its schema says.
 //! - `readme`: the commands of the README and of `docs/` are run.
 //! - `reference`: `outputs/reference/` and the table of the incident are today's.
 //! - `tidy`: layer order, banned words, files nobody uses.
 //! - `stage`: no tests; what the others stand on.
 
+mod ablate;
 #[cfg(feature = "cli")]
 mod cli;
+mod compare;
 mod concurrency;
 mod conformance;
 mod conservation;
 mod determinism;
+#[cfg(feature = "cli")]
+mod experiments;
 mod field_cases;
+mod fixes;
 #[cfg(feature = "cli")]
 mod gallery;
 mod golden;
@@ -62,6 +71,8 @@ mod request_phases;
 mod scenario_errors;
 mod scenario_robustness;
 mod scenario_vocabulary;
+#[cfg(feature = "cli")]
+mod schema;
 mod server_side;
 mod several_at_once;
 mod small_world;

@@ -43,17 +43,33 @@ fn stored_summaries_are_what_the_program_prints() {
 }
 
 #[test]
+fn the_stored_comparison_and_ablation_are_what_the_program_prints() {
+    let folder = tempfile::tempdir().unwrap();
+    let compare = ["compare", STORM, "--arms", "before,after"];
+    assert_data_eq!(run(&compare, folder.path()), stored("outputs/reference/comparison.txt"));
+    is_stored(&folder.path().join("comparison.svg"), "outputs/reference/comparison.svg");
+    let ablate = ["ablate", STORM, "--replicates", "50"];
+    assert_data_eq!(run(&ablate, folder.path()), stored("outputs/reference/ablation.txt"));
+}
+
+#[test]
 fn the_stored_picture_is_what_the_program_draws() {
     let folder = tempfile::tempdir().unwrap();
     run(&["run", STORM], folder.path());
-    let picture = std::fs::read_to_string(folder.path().join("timeline.svg")).unwrap();
-    let path = root().join("outputs/reference/report_storm.svg");
+    is_stored(&folder.path().join("timeline.svg"), "outputs/reference/report_storm.svg");
+}
+
+/// Whether a picture is the stored one.
+#[track_caller]
+fn is_stored(picture: &Path, stored: &str) {
+    let picture = std::fs::read_to_string(picture).unwrap();
+    let path = root().join(stored);
     if std::env::var("SNAPSHOTS").as_deref() == Ok("overwrite") {
         std::fs::write(&path, &picture).unwrap();
     }
     // A comparison line by line of 120 kB of paths would tell nobody anything.
     let is_equal = std::fs::read_to_string(&path).is_ok_and(|stored| stored == picture);
-    assert!(is_equal, "outputs/reference/report_storm.svg is not today's; renew it with SNAPSHOTS=overwrite");
+    assert!(is_equal, "{stored} is not today's; renew it with SNAPSHOTS=overwrite");
 }
 
 /// A number of the incident: its name, what was reported, where it is in the summary, what one unit of it is, how many
@@ -158,11 +174,38 @@ fn between(text: &str, name: &str, new: &str) -> String {
     format!("{head}{open}{new}{close}{tail}")
 }
 
+/// What the independent program found for each combination of fixes: amplification of the window, failed reports, the
+/// slowest delivered in minutes, live turns with a 429 in the six minutes after in percent, and in all.
+fn fixes_table() -> String {
+    const COLUMNS: [(&str, f64, usize); 5] = [
+        ("phases.overload.classes.report.amplification", 1.0, 1),
+        ("classes.report.failed", 1.0, 1),
+        ("classes.report.latency_s.max", 60.0, 1),
+        ("phases.recovery.classes.live.tasks_with_429_share", 0.01, 1),
+        ("classes.live.tasks_with_429", 1.0, 0),
+    ];
+    let ablation = super::ablate::ablated("short_bucket", &super::ablate::FIXES, false, 50, None);
+    let mut out = String::from(
+        "| fixes on | amplification | failed | slowest, min | live 429, % | live 429, turns |\n\
+         | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for (arm, (name, independent)) in super::ablate::INDEPENDENT.into_iter().enumerate() {
+        write!(out, "| {name} |").unwrap();
+        for ((path, unit, decimals), found) in COLUMNS.into_iter().zip(independent) {
+            let own = super::compare::mean(&ablation.comparison, arm, path) / unit;
+            write!(out, " {own:.decimals$} \\| {found} |").unwrap();
+        }
+        out.push('\n');
+    }
+    out
+}
+
 #[test]
 fn the_table_of_the_incident_holds_todays_numbers() {
     let replicates = |variant| Replicates::of(&shipped("report_storm", variant, &[]), 1, 200);
     let page = std::fs::read_to_string(root().join("docs/validation.md")).unwrap();
     let page = between(&page, "before", &table(&BEFORE, &replicates("before")));
     let page = between(&page, "mild_after", &table(&MILD_AFTER, &replicates("mild_after")));
+    let page = between(&page, "fixes", &fixes_table());
     assert_data_eq!(page, stored("docs/validation.md"));
 }

@@ -42,6 +42,15 @@ pub(super) fn shipped(stem: &str, variant: &str, sets: &[&str]) -> Scenario {
     load(&source).unwrap_or_else(|refusal| panic!("{refusal:#?}"))
 }
 
+/// A shipped scenario with fixes of its file.
+pub(super) fn fixed(stem: &str, variant: &str, fixes: &[&str]) -> Scenario {
+    let path = format!("scenarios/{stem}.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let fixes: Vec<String> = fixes.iter().map(|fix| (*fix).to_owned()).collect();
+    let source = Source { variant: Some(variant), fixes: &fixes, ..Source::new(&path, &text) };
+    load(&source).unwrap_or_else(|refusal| panic!("{refusal:#?}"))
+}
+
 /// Every variant of every shipped scenario.
 pub(super) fn all_shipped() -> Vec<Scenario> {
     let mut all = Vec::new();

@@ -51,13 +51,17 @@ pub fn page(subject: &Subject<'_>, extras: Extras<'_>) -> String {
     }
     body.push_str(&sections::certainty(subject));
     body.push_str(&sections::again(subject, extras.command));
+    frame(&subject.scenario.title, extras.font_faces, &body)
+}
+
+/// A whole page around its sections.
+pub(super) fn frame(title: &str, font_faces: &str, body: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{} · retrycast</title>\n<style>\n{}\n{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n",
-        escaped(&subject.scenario.title),
-        extras.font_faces,
+         <title>{} · retrycast</title>\n<style>\n{font_faces}\n{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n",
+        escaped(title),
     )
 }
 

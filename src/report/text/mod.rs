@@ -2,10 +2,11 @@
 //! lost, and how sure that is. Eighty columns need no colour; narrower terminals get the same facts in blocks, since a
 //! table that breaks inside its words is read wrongly.
 
+mod beside;
 mod factors;
 mod intervals;
 mod models;
-mod page;
+pub(in crate::report) mod page;
 mod sparklines;
 mod tables;
 mod tasks;
@@ -18,6 +19,7 @@ use crate::report::story::{Story, Subject};
 use crate::report::tally::is_tally;
 use crate::report::warning::warnings;
 
+pub(in crate::report) use beside::sparklines_beside;
 pub use page::{MAX_WIDTH, MIN_WIDTH, Page};
 
 /// The summary of a run for a terminal of this many columns, with colours as ANSI codes: a writer that knows its

@@ -56,7 +56,8 @@ impl Page {
     pub fn hanging(&mut self, first: &str, rest: &str, text: &str) {
         let mut line = first.to_owned();
         let mut is_empty = true;
-        for word in words(text) {
+        let most = self.width.saturating_sub(width(rest)).max(1);
+        for word in words(text).into_iter().flat_map(|word| pieces(word, most)) {
             if !is_empty && width(&line) + 1 + width(&word) > self.width {
                 self.line(&line);
                 rest.clone_into(&mut line);
@@ -93,13 +94,22 @@ fn words(text: &str) -> Vec<String> {
     out
 }
 
+/// A word that is wider than a line, such as a path or a long name, goes on in the next one.
+fn pieces(word: String, most: usize) -> Vec<String> {
+    if width(&word) <= most || word.contains('\u{1b}') {
+        return vec![word];
+    }
+    let letters: Vec<char> = word.chars().collect();
+    letters.chunks(most).map(|piece| piece.iter().collect()).collect()
+}
+
 /// How many columns a text takes, colour codes left out.
-pub(super) fn width(text: &str) -> usize {
+pub(in crate::report) fn width(text: &str) -> usize {
     anstream::adapter::strip_str(text).map(|part| part.chars().count()).sum()
 }
 
 /// A name that is too long for its column, with a sign that something is missing.
-pub(super) fn cut(name: &str, columns: usize) -> String {
+pub(in crate::report) fn cut(name: &str, columns: usize) -> String {
     if width(name) <= columns {
         return name.to_owned();
     }
@@ -108,17 +118,17 @@ pub(super) fn cut(name: &str, columns: usize) -> String {
 }
 
 /// The text with blanks behind it up to this width.
-pub(super) fn left(text: &str, columns: usize) -> String {
+pub(in crate::report) fn left(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
 /// The text with blanks before it up to this width.
-pub(super) fn right(text: &str, columns: usize) -> String {
+pub(in crate::report) fn right(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
 /// The text in the colour of what it says.
-pub(super) fn painted(text: &str, tint: Tint) -> String {
+pub(in crate::report) fn painted(text: &str, tint: Tint) -> String {
     let style = match tint {
         Tint::Plain => return text.to_owned(),
         Tint::Throttled => Style::new().fg_color(Some(AnsiColor::Red.into())),
@@ -129,7 +139,7 @@ pub(super) fn painted(text: &str, tint: Tint) -> String {
 }
 
 /// Running text whose words "429", "529" and "failed" have their colour.
-pub(super) fn tinted(text: &str) -> String {
+pub(in crate::report) fn tinted(text: &str) -> String {
     let mut before = "";
     let mut out: Vec<String> = Vec::new();
     for word in text.split(' ') {

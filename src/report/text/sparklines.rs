@@ -3,7 +3,7 @@
 //! the largest value stands at the end, because a sparkline has no axis.
 
 use crate::observe::Timeline;
-use crate::observe::timeline::WorkerActivity;
+use crate::observe::timeline::{ClassSeries, WorkerActivity};
 use crate::report::headline::Tint;
 use crate::report::quantity::Unit;
 use crate::report::story::{Story, Subject};
@@ -15,14 +15,16 @@ use super::page::{Page, left, painted, right, width};
 const LABEL: usize = 24;
 /// The widest value at the end of a line.
 const VALUE: usize = 7;
+/// A rate below this, per second, is told per minute.
+const SLOW: f64 = 0.95;
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The span of time that is shown, in columns.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct View {
-    from_s: f64,
-    column_s: f64,
-    columns: usize,
+pub(super) struct View {
+    pub(super) from_s: f64,
+    pub(super) column_s: f64,
+    pub(super) columns: usize,
 }
 
 impl View {
@@ -32,12 +34,14 @@ impl View {
 }
 
 /// One line: what it shows, a value for each column, and the largest of them in words.
-struct Spark {
-    label: String,
-    values: Vec<Option<f64>>,
-    top: f64,
-    end: String,
-    tint: Tint,
+pub(super) struct Spark {
+    pub(super) label: String,
+    pub(super) values: Vec<Option<f64>>,
+    pub(super) top: f64,
+    pub(super) end: String,
+    pub(super) tint: Tint,
+    /// Whether it is shown where several runs stand below each other.
+    pub(super) is_telling: bool,
 }
 
 /// Writes the sparklines with their ruler.
@@ -49,10 +53,11 @@ pub(super) fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
     let label = if page.is_narrow() { 0 } else { LABEL };
     let room = page.width() - 2 - label - if page.is_narrow() { 0 } else { VALUE + 1 };
     let view = view(subject, room);
-    let sparks = sparks(subject, story, &view);
+    let sparks = sparks(subject, story, &view, is_slow(subject, story, &view));
     page.blank();
     let indent = " ".repeat(2 + label);
-    let ruler = ruler(subject, &view);
+    let recovery = recovery_span(subject);
+    let ruler = ruler(subject, &view, recovery);
     if !ruler.trim().is_empty() {
         let most = if page.is_narrow() { String::new() } else { right("most", VALUE) };
         page.line(&format!("{indent}{} {most}", left(&ruler, view.columns)));
@@ -69,7 +74,7 @@ pub(super) fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
             page.line(&format!("  {}{} {end}", left(&spark.label, label), left(&line, view.columns)));
         }
     }
-    page.line(&format!("{indent}{}", axis(subject, &view)));
+    page.line(&format!("{indent}{}", axis(subject, &view, recovery)));
     let per = view.column_s / timeline.wide.as_secs_f64();
     if per > 1.0 {
         let column = crate::units::SimDuration::from_secs_f64(view.column_s);
@@ -81,7 +86,7 @@ pub(super) fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
 }
 
 /// What is shown: the fault windows and the recovery with some quiet time on both sides, or the whole run.
-fn view(subject: &Subject<'_>, room: usize) -> View {
+pub(super) fn view(subject: &Subject<'_>, room: usize) -> View {
     let timeline = &subject.result.timeline;
     let (wide, horizon) = (timeline.wide.as_secs_f64(), subject.scenario.horizon.as_secs_f64());
     let (from, to) = match (subject.windows().first(), subject.windows().last()) {
@@ -116,7 +121,7 @@ fn last_loss_s(timeline: &Timeline) -> f64 {
 }
 
 /// `├─ overload 22 min ─┤recovery`.
-fn ruler(subject: &Subject<'_>, view: &View) -> String {
+pub(super) fn ruler(subject: &Subject<'_>, view: &View, recovery: Option<(f64, f64)>) -> String {
     let mut cells = vec![' '; view.columns];
     let mut put = |at: usize, text: &str, end: usize| {
         for (cell, c) in cells[at..end.min(view.columns)].iter_mut().zip(text.chars()) {
@@ -135,7 +140,7 @@ fn ruler(subject: &Subject<'_>, view: &View) -> String {
             );
         }
     }
-    if let Some((from, to)) = recovery_span(subject) {
+    if let Some((from, to)) = recovery {
         let (from, to) = (view.column(from), view.column(to));
         let fitting = ["recovery", "recov.", "rec."].into_iter().find(|word| word.len() <= to.saturating_sub(from));
         if let Some(word) = fitting {
@@ -157,13 +162,13 @@ fn bracket(texts: &[String], columns: usize) -> String {
 }
 
 /// Minutes (or seconds, or hours) since the origin, under the columns where something begins or ends.
-fn axis(subject: &Subject<'_>, view: &View) -> String {
+pub(super) fn axis(subject: &Subject<'_>, view: &View, recovery: Option<(f64, f64)>) -> String {
     let origin = subject.scenario.origin.as_secs_f64();
     let length = view.column_s * view.columns as f64;
     let unit = crate::report::quantity::TimeUnit::of(length);
     let mut marks = vec![view.from_s];
     marks.extend(subject.windows().iter().flat_map(|(_, w)| [w.from.as_secs_f64(), w.to.as_secs_f64()]));
-    marks.extend(recovery_span(subject).map(|(_, to)| to));
+    marks.extend(recovery.map(|(_, to)| to));
     if subject.windows().is_empty() {
         marks.extend((1..4).map(|i| view.from_s + length * f64::from(i) / 4.0));
     }
@@ -198,7 +203,7 @@ fn cut(subject: &Subject<'_>, view: &View) -> Option<String> {
     (!parts.is_empty()).then(|| format!("cut off: {}", parts.join(" and ")))
 }
 
-fn drawn(values: &[Option<f64>], top: f64) -> String {
+pub(super) fn drawn(values: &[Option<f64>], top: f64) -> String {
     values
         .iter()
         .map(|value| match value {
@@ -210,17 +215,11 @@ fn drawn(values: &[Option<f64>], top: f64) -> String {
 }
 
 /// The lines, cause first: what was sent, who was refused, why, what is left to do, what the workers do meanwhile.
-fn sparks(subject: &Subject<'_>, story: &Story<'_>, view: &View) -> Vec<Spark> {
+pub(super) fn sparks(subject: &Subject<'_>, story: &Story<'_>, view: &View, per_minute: bool) -> Vec<Spark> {
     let timeline = &subject.result.timeline;
     let mut out = Vec::new();
     let Some(cause) = timeline.classes.get(story.cause_index) else { return out };
-    let sent: Vec<f64> = (0..timeline.bins)
-        .map(|i| cause.answers.iter().filter_map(|kind| kind.get(i)).map(|n| f64::from(*n)).sum())
-        .collect();
-    let rate = gathered(timeline, view, &sent, |bins| {
-        bins.iter().sum::<f64>() / (bins.len() as f64 * timeline.bin.as_secs_f64())
-    });
-    let per_minute = top(&rate) < 0.95;
+    let rate = rate(timeline, cause, view);
     let (scale, unit) = if per_minute { (60.0, "min") } else { (1.0, "s") };
     let rate: Vec<Option<f64>> = rate.iter().map(|value| value.map(|value| value * scale)).collect();
     let most = top(&rate);
@@ -231,6 +230,7 @@ fn sparks(subject: &Subject<'_>, story: &Story<'_>, view: &View) -> Vec<Spark> {
         top: most,
         end,
         tint: Tint::Plain,
+        is_telling: true,
     });
     let live = subject.scenario.traffic.iter().zip(&timeline.classes).filter(|(class, _)| class.is_live());
     for (class, series) in live.take(2) {
@@ -249,6 +249,7 @@ fn sparks(subject: &Subject<'_>, story: &Story<'_>, view: &View) -> Vec<Spark> {
             top: most,
             end: Unit::Share.full(most),
             tint: Tint::Throttled,
+            is_telling: true,
         });
     }
     for (limit, curve) in subject.scenario.provider.limits.iter().zip(&timeline.limits).take(2) {
@@ -260,6 +261,7 @@ fn sparks(subject: &Subject<'_>, story: &Story<'_>, view: &View) -> Vec<Spark> {
             values,
             top: 1.0,
             tint: Tint::Plain,
+            is_telling: false,
         });
     }
     if !story.cause.is_live() {
@@ -272,6 +274,7 @@ fn sparks(subject: &Subject<'_>, story: &Story<'_>, view: &View) -> Vec<Spark> {
             top: most,
             end: Unit::Count.bare(most),
             tint: Tint::Plain,
+            is_telling: true,
         });
         let waiting = [WorkerActivity::WaitingRetry, WorkerActivity::WaitingLimiter];
         let asleep: Vec<f64> = (0..timeline.bins)
@@ -290,6 +293,7 @@ fn sparks(subject: &Subject<'_>, story: &Story<'_>, view: &View) -> Vec<Spark> {
             top: f64::from(workers),
             end: format!("{most:.1}"),
             tint: Tint::Plain,
+            is_telling: false,
         });
     }
     for spark in &mut out {
@@ -298,6 +302,20 @@ fn sparks(subject: &Subject<'_>, story: &Story<'_>, view: &View) -> Vec<Spark> {
         }
     }
     out
+}
+
+/// Requests per second of a class.
+fn rate(timeline: &Timeline, class: &ClassSeries, view: &View) -> Vec<Option<f64>> {
+    let sent: Vec<f64> = (0..timeline.bins)
+        .map(|i| class.answers.iter().filter_map(|kind| kind.get(i)).map(|n| f64::from(*n)).sum())
+        .collect();
+    gathered(timeline, view, &sent, |bins| bins.iter().sum::<f64>() / (bins.len() as f64 * timeline.bin.as_secs_f64()))
+}
+
+/// Whether the rate of the class that causes the storm reads better per minute.
+pub(super) fn is_slow(subject: &Subject<'_>, story: &Story<'_>, view: &View) -> bool {
+    let timeline = &subject.result.timeline;
+    timeline.classes.get(story.cause_index).is_none_or(|cause| top(&rate(timeline, cause, view)) < SLOW)
 }
 
 /// "≥32 %"; a limit that was all but empty says so.

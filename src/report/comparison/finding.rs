@@ -1,0 +1,145 @@
+//! The sentence that a comparison comes to: what an arm does better than the first one, and at what price. Only what
+//! chance does not explain is in it.
+
+use super::Compared;
+use super::label::unit;
+use super::rows::classes;
+use super::signed::cell;
+use crate::experiment::measure::{Kind, Of, Part};
+use crate::experiment::{Measure, Verdict};
+use crate::report::quantity::{Unit, count};
+use crate::report::words::{listed, readable, task, tasks};
+use crate::traffic::TrafficClass;
+
+/// The finding: of all arms in one paragraph.
+pub fn finding(compared: &Compared<'_>) -> String {
+    findings(compared).join(" ")
+}
+
+/// One sentence for each arm but the first.
+pub fn findings(compared: &Compared<'_>) -> Vec<String> {
+    compared.others().map(|arm| sentence(compared, arm)).collect()
+}
+
+fn sentence(compared: &Compared<'_>, arm: usize) -> String {
+    let (name, first) = (&compared.arms[arm].name, &compared.reference().name);
+    if compared.replicates() < 2 {
+        return format!("One seed is an anecdote: `{name}` against `{first}` needs more of them.");
+    }
+    let (better, worse) = clauses(compared, arm);
+    match (better.is_empty(), worse.is_empty()) {
+        (true, true) => format!("`{name}` and `{first}` differ by no more than chance in any headline number."),
+        (false, true) => format!("`{name}` {}, and nothing is worse than with `{first}`.", listed(&better)),
+        (true, false) => format!("`{name}` {}, and nothing is better than with `{first}`.", listed(&worse)),
+        (false, false) => format!("`{name}` {}, but {}.", listed(&better), listed(&worse)),
+    }
+}
+
+/// What is better and what is worse, most telling first.
+fn clauses(compared: &Compared<'_>, arm: usize) -> (Vec<String>, Vec<String>) {
+    let (mut better, mut worse) = (Vec::new(), Vec::new());
+    let classes = classes(compared);
+    for row in telling(compared) {
+        let measure = &compared.comparison.trial.measures[row];
+        let class = measure.class().and_then(|name| classes.iter().find(|class| class.name == name));
+        let (said, to) = match compared.comparison.verdict(arm, row) {
+            Verdict::Better => (clause(compared, arm, row, class.copied(), true), &mut better),
+            Verdict::Worse => (clause(compared, arm, row, class.copied(), false), &mut worse),
+            Verdict::Moved | Verdict::Same | Verdict::Noise | Verdict::Unknown => continue,
+        };
+        to.extend(said);
+    }
+    (better, worse)
+}
+
+/// The rows that a sentence speaks of: requests of the storm, failures, live 429s where they are the most, lateness,
+/// recovery.
+fn telling(compared: &Compared<'_>) -> Vec<usize> {
+    let measures = &compared.comparison.trial.measures;
+    let mut rows: Vec<usize> = Vec::new();
+    let find = |wanted: &dyn Fn(&Measure) -> bool| {
+        (0..measures.len()).filter(|row| wanted(&measures[*row])).collect::<Vec<_>>()
+    };
+    rows.extend(find(&|m| m.headline && m.key == "requests"));
+    rows.extend(find(&|m| m.key == "failed" && m.part == Part::Whole));
+    for class in classes(compared).into_iter().filter(|class| class.is_live()) {
+        rows.extend(loudest(compared, &class.name));
+    }
+    rows.extend(find(&|m| m.headline && m.key == "latency_s.max"));
+    rows.extend(find(&|m| m.headline && m.key == "recovery.total_s"));
+    rows
+}
+
+/// The part of the run in which the largest share of a live class met a 429 in any arm.
+pub fn loudest(compared: &Compared<'_>, class: &str) -> Option<usize> {
+    let measures = &compared.comparison.trial.measures;
+    let share = |row: usize| {
+        let cells = compared.comparison.effects.iter().filter_map(|effects| effects[row].cell.mean());
+        cells.fold(0.0, f64::max)
+    };
+    let rows = (0..measures.len()).filter(|row| {
+        let measure = &measures[*row];
+        measure.key == "tasks_with_429_share" && measure.class() == Some(class)
+    });
+    rows.rev().max_by(|a, b| share(*a).total_cmp(&share(*b)))
+}
+
+fn clause(
+    compared: &Compared<'_>,
+    arm: usize,
+    row: usize,
+    class: Option<&TrafficClass>,
+    better: bool,
+) -> Option<String> {
+    let comparison = compared.comparison;
+    let measure = &comparison.trial.measures[row];
+    let (before, after) = (&comparison.effects[0][row].cell, &comparison.effects[arm][row].cell);
+    let (was, is) = (before.mean(), after.mean());
+    let largest = was.unwrap_or(0.0).max(is.unwrap_or(0.0));
+    let unit = unit(measure.kind, largest);
+    let [said_was, said_is] = [before, after].map(|value| cell(value, unit));
+    let place = match &measure.part {
+        Part::Whole => String::new(),
+        Part::Phase(phase) => format!(" in the {}", readable(phase)),
+    };
+    Some(match (measure.key.as_str(), class) {
+        ("requests", Some(class)) => {
+            let (was, is) = (was.filter(|was| *was > 0.0)?, is?);
+            let whose = if classes(compared).len() > 1 { format!(" for {}", tasks(class)) } else { String::new() };
+            let share = Unit::Share.full((is - was).abs() / was);
+            format!("sends {share} {} requests{whose}{place}", if better { "fewer" } else { "more" })
+        }
+        ("failed", Some(class)) if better && is.is_some_and(|is| is < 0.05) => {
+            format!("loses no {} where {said_was} failed", task(class))
+        }
+        ("failed", Some(class)) => {
+            format!("loses {said_is} {} instead of {said_was}", tasks(class))
+        }
+        ("tasks_with_429_share", Some(class)) => {
+            format!("gives {said_is} of {} a 429{place} instead of {said_was}", tasks(class))
+        }
+        ("latency_s.max", Some(class)) => {
+            let by = Unit::Time(crate::report::quantity::TimeUnit::of((is? - was?).abs()));
+            let much = by.full((is? - was?).abs());
+            format!("delivers its slowest {} {much} {}", task(class), if better { "earlier" } else { "later" })
+        }
+        ("recovery.total_s", _) => match (was, is) {
+            (Some(was), Some(is)) => {
+                let by = Unit::Time(crate::report::quantity::TimeUnit::of((is - was).abs()));
+                let much = by.full((is - was).abs());
+                format!("needs {much} {} to recover", if better { "less" } else { "longer" })
+            }
+            (None, Some(_)) => format!("recovers in {said_is}, which `{}` does not", compared.reference().name),
+            (_, None) => {
+                let n = count(after.never as f64);
+                format!("does not recover in {n} of {} seeds", count(after.defined as f64))
+            }
+        },
+        _ => return None,
+    })
+}
+
+/// Whether a measure is a time of delivered tasks alone.
+pub(super) fn is_of_survivors(measure: &Measure) -> bool {
+    measure.kind == Kind::Seconds && measure.key.starts_with("latency_s.") && matches!(measure.of, Of::Class { .. })
+}
