@@ -10,7 +10,7 @@
 //! - `presets`: what every preset promises about itself.
 //! - `provider_answers`: every way in which a provider fails, and who repeats it.
 //! - `probe`: what clients do with a script of answers, from the command line.
-//! - `conservation`: what must add up, adds up, in random scenarios from `small_world`.
+//! - `conservation`: what must add up, adds up, in random scenarios from `small_world` and `wide_world`.
 //! - `concurrency`: semaphores, connection pools, size checks, and a bucket that credits its sleep twice.
 //! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
 //! - `gallery`: the pictures of `docs/gallery.md` are today's.
@@ -37,6 +37,7 @@ mod cli;
 mod concurrency;
 mod conformance;
 mod conservation;
+mod conservation_wide;
 mod determinism;
 mod field_cases;
 #[cfg(feature = "cli")]
@@ -71,3 +72,4 @@ mod storms;
 mod systems;
 mod theory;
 mod tidy;
+mod wide_world;

@@ -294,3 +294,16 @@ fn a_step_that_is_dropped_because_another_failed_is_done_for_nobody() {
     assert_eq!(two_at_once("served", 1), [1.0, 0.0, 0.0, 10.0, 10.0]);
     assert_eq!(two_at_once("cancelled", 1), [0.0, 0.0, 0.0, 0.1, 0.1]);
 }
+
+#[test]
+fn an_answer_of_a_script_is_not_admitted_by_a_limit() {
+    // A script's 200 costs nothing of a limit: of two turns, the one that the script spares is admitted.
+    let provider = "[provider.limits.rpm]\ncounts = \"requests\"\namount = 60\nper = \"1m\"\n\
+        [provider.faults.once]\nwindow = [\"0s\", \"1s\"]\nrespond = { script = \"200 slow=2s\" }";
+    let admitted = |window: &str| {
+        let provider = provider.replace("[\"0s\", \"1s\"]", window);
+        let stage = Stage { provider, layers: String::new(), turns: 1, step: "latency = \"1s\"".to_owned() };
+        stage.run(1).count("limits.rpm.admitted")
+    };
+    assert_eq!((admitted("[\"0s\", \"1s\"]"), admitted("[\"1s\", \"2s\"]")), (0, 1));
+}
