@@ -204,7 +204,7 @@ impl Client {
                 self.leave_hops(cursor.inside(), states, cursor, now, host)
             }
             Input::Woken => match self.overslept(states, *cursor, now, host) {
-                Some(at) => self.outward(at + 1, &Answer::TIMED_OUT, states, cursor, now, host),
+                Some(at) => self.outward(at + 1, &self.let_out(at, Answer::TIMED_OUT), states, cursor, now, host),
                 None => Walk::GoesOn(cursor.inside()),
             },
             Input::Answered(answer) if answer.outcome == Outcome::TimedOut && self.has_left_hops(states, now) => {
@@ -217,7 +217,8 @@ impl Client {
             }
             Input::Refused(why) => {
                 host.note(Note::Refused(cursor.at as usize, why));
-                self.outward(cursor.at as usize + 1, &Answer::failed(why), states, cursor, now, host)
+                let at = cursor.at as usize;
+                self.outward(at + 1, &self.let_out(at, Answer::failed(why)), states, cursor, now, host)
             }
         };
         // A guard that is asked again stands inside a call which has begun before.
@@ -229,7 +230,9 @@ impl Client {
             };
             outward = match self.inward(below, asked_again, states, cursor, now, host) {
                 Inward::Stops(next) => return next,
-                Inward::Refused(from, why) => self.outward(from, &Answer::failed(why), states, cursor, now, host),
+                Inward::Refused(at, why) => {
+                    self.outward(at + 1, &self.let_out(at, Answer::failed(why)), states, cursor, now, host)
+                }
             };
             asked_again = false;
         }
@@ -308,7 +311,7 @@ impl Client {
                     }
                     Gate::Refuse(why) => {
                         host.note(Note::Refused(at, why));
-                        return Inward::Refused(at + 1, why);
+                        return Inward::Refused(at, why);
                     }
                 },
                 Role::Hedge(_) => {}
@@ -333,16 +336,17 @@ impl Client {
         host: &mut impl Host,
     ) -> Walk {
         let end = if cursor.is_part { self.queue_edge } else { self.elements.len() };
+        let mut answer = *answer;
         for at in from..end {
             if at == self.call_edge {
-                host.note(Note::CallEnded(*answer));
+                host.note(Note::CallEnded(answer));
             }
             let budget = self.elements[at].role.policy().and_then(|policy| policy.budget.as_ref());
             if let Some(budget) = budget.filter(|_| states[at].paid > 0) {
                 host.call_passes(at, budget, Passage::RetryEnds, now);
             }
             match &self.elements[at].role {
-                Role::Guard(guard) => host.passed_back(*guard, answer, now),
+                Role::Guard(guard) => host.passed_back(*guard, &answer, now),
                 Role::Hedge(_) => {}
                 Role::Retry(_) | Role::Queue(..) | Role::Fallback(_) if answer.is_delivered() => {
                     if let Some(budget) = budget {
@@ -351,7 +355,7 @@ impl Client {
                 }
                 Role::Retry(policy) | Role::Fallback(Fallback { policy, .. }) => {
                     let longest = self.no_longer_than_the_client_waits(SimTime::NEVER, at, states);
-                    match decide(policy, at, states, answer, now, longest, host) {
+                    match decide(policy, at, states, &answer, now, longest, host) {
                         None => {}
                         Some(until) if until == now => return Walk::GoesOn(at),
                         Some(until) => {
@@ -365,7 +369,7 @@ impl Client {
                     }
                 }
                 Role::Queue(policy, requeue) => {
-                    if let Some(at) = decide(policy, at, states, answer, now, SimTime::NEVER, host) {
+                    if let Some(at) = decide(policy, at, states, &answer, now, SimTime::NEVER, host) {
                         return Walk::Stops(Next::Requeue { at, requeue: *requeue });
                     }
                 }
@@ -373,11 +377,12 @@ impl Client {
             if let Some(budget) = budget {
                 host.call_passes(at, budget, Passage::Leaves, now);
             }
+            answer = self.let_out(at, answer);
         }
         if self.call_edge == end && from <= end {
-            host.note(Note::CallEnded(*answer));
+            host.note(Note::CallEnded(answer));
         }
-        Walk::Stops(Next::Done(*answer))
+        Walk::Stops(Next::Done(answer))
     }
 }
 
@@ -393,7 +398,7 @@ enum Walk {
 enum Inward {
     /// Nothing more can be done now.
     Stops(Next),
-    /// A guard refused: it turns round and goes on outward from this element on.
+    /// This guard refused: it turns round and goes on outward.
     Refused(usize, Outcome),
 }
 

@@ -1,10 +1,11 @@
 //! A hedged request under a script: several attempts that overlap.
 
 use super::path::{Attempt, ask};
+use crate::policy::Role;
 use crate::policy::answer::Answer;
+use crate::policy::hedge::{Hedge, Onward};
 use crate::policy::retry::LayerState;
 use crate::policy::stack::Client;
-use crate::policy::{Hedge, Role};
 use crate::provider::Script;
 use crate::units::SimTime;
 
@@ -52,9 +53,13 @@ pub(super) fn hedged(
         }
         if ended >= end && out.is_empty() {
             return (ended, answer);
-        } else if due.is_some() && hedge.next_after_failure {
-            due = Some(ended);
-        } else if due.is_none() && out.is_empty() {
+        }
+        due = match hedge.onward(&answer) {
+            Onward::After(wait) => due.map(|_| ended + wait),
+            Onward::NoMore => None,
+            Onward::AsDue => due,
+        };
+        if due.is_none() && out.is_empty() {
             return (ended, answer);
         }
     }

@@ -102,7 +102,8 @@ fn check_hang(fault: &provider::Fault, hang: Place, parts: &Parts<'_>, faults: &
         let of_step = |step: &Step| step.other.map_or(&own.client, |other| &class.others[other].settings.client);
         let waits = |client: &&Client| {
             let mut policies = client.elements().iter().filter_map(|element| element.role.policy());
-            client.patience().timeouts.until_answered().is_none() && !policies.any(|policy| policy.timeout_shrinks)
+            let ends = client.patience().timeouts.until_answered().is_some() || client.hops_end_waiting();
+            !ends && !policies.any(|policy| policy.timeout_shrinks)
         };
         if let Some(client) = class.class.steps.iter().map(of_step).find(waits) {
             let (class, client) = (&class.class.name, &client.name);

@@ -1,9 +1,13 @@
 //! Requests that the application never sees: those of hops, and those of hedges.
 
+use std::sync::atomic::AtomicBool;
+
 use super::stage::{Replicates, Run, facts, read};
+use retrycast::experiment;
 use retrycast::explain::explain;
 use retrycast::policy::{Client, Element, Kind, Role};
-use retrycast::random::{Distribution, math};
+use retrycast::random::{Distribution, Seed, math};
+use retrycast::report::{self, Subject};
 use retrycast::scenario::{Scenario, Source, load};
 use retrycast::sim::{Fact, Fate};
 
@@ -60,6 +64,19 @@ fn a_hop_multiplies_what_the_provider_sees_and_not_what_the_client_sends() {
 }
 
 #[test]
+fn the_factors_in_the_summary_multiply_to_what_the_provider_sees() {
+    // By hand: one request needed, three of the client, each three of the gateway: 3 × 3 = 9 at the provider.
+    let scenario = turns(&gateway(""), &provider(ALWAYS_503), ONE, r#""1s""#);
+    let never = AtomicBool::new(false);
+    let result = experiment::run(&scenario, Seed(1), None, None, experiment::Terms::new(&never)).unwrap();
+    let page = report::text::summary(&Subject::new(&scenario, &result), 80);
+    let page = anstream::adapter::strip_str(&page).to_string();
+    for line in ["= 9.00 per step, to the end", "1 request became 3: × 3.00, and 9 at the provider"] {
+        assert!(page.contains(line), "{page}");
+    }
+}
+
+#[test]
 fn a_client_that_gives_up_on_a_hop_ends_what_the_hop_does() {
     // By hand: the gateway waits until 2.1 s, the client leaves at 1 s and sends again at once, three times.
     let scenario = turns(&gateway(r#", timeout = "1s""#), &provider(ALWAYS_503), ONE, r#""1s""#);
@@ -72,6 +89,50 @@ fn a_client_that_gives_up_on_a_hop_ends_what_the_hop_does() {
     let scenario = turns(&gateway(r#", timeout = "2500ms""#), &slow, ONE, r#""1s""#);
     assert_eq!(sent(&scenario), [0.0, 2.5, 5.0]);
     assert_eq!(ended(&scenario), Some(7.5));
+}
+
+#[test]
+fn a_hop_answers_for_a_provider_that_does_not() {
+    // By hand, as gateways do (RFC 9110, 15.6.3 and 15.6.5): two requests of the hop for each of the client's; what
+    // fails without a status comes back as 504 after a timeout and as 502 after a lost connection, which a client of
+    // two attempts repeats by the status and by no other word.
+    let hop = r#"{ name = "gateway", kind = "hop", max_attempts = 2, retry_on = "any", timeout = "1s" }"#;
+    let of = |respond: &str, retry_on: &str| {
+        let sdk = format!(r#"{{ name = "sdk", max_attempts = 2, retry_on = [{retry_on}] }}"#);
+        let scenario = turns(&format!("{hop}, {sdk}"), &provider(respond), ONE, r#""1s""#);
+        let run = Run::of(&scenario, 1);
+        let all = run.count("classes.turn.provider_requests");
+        // The bound without a run holds.
+        assert!(explain(&scenario).classes[0].worst.per_task.is_some_and(|bound| bound >= all), "{respond}");
+        [run.count("classes.turn.requests"), all]
+    };
+    for (respond, status, word) in [
+        ("hang = true", "504", r#""timeout""#),
+        ("connect_hang = true", "504", r#""timeout""#),
+        ("drop = true", "502", r#""connection""#),
+        ("unreachable = true", "502", r#""connection""#),
+    ] {
+        let respond = format!("faults.down.respond = {{ {respond} }}");
+        assert_eq!(of(&respond, status), [2, 4], "{respond}");
+        assert_eq!(of(&respond, word), [1, 2], "{respond}");
+    }
+    // What has a status keeps it, and a stream that had begun is broken off.
+    assert_eq!(of("faults.down.respond = { status = 529 }", "529"), [2, 4]);
+    let silent = r#"faults.down.respond = { stream = "silent", after = "1s" }"#;
+    assert_eq!(of(silent, r#""stream_broken""#), [2, 4]);
+    // A breaker of the gateway's own that is open: 503, after one request that opened it.
+    let guarded = turns(
+        r#"{ name = "b", guard = "b", kind = "hop" }, { name = "gateway", kind = "hop", max_attempts = 1, retry_on = ["5xx"] },
+           { name = "sdk", max_attempts = 3, retry_on = [500, 503] }"#,
+        &format!(
+            "[provider]\nfaults.down.respond = {{ status = 500 }}\n[guards.b]\nbreaker = {{ {} }}\n",
+            r#"counts = "responses", of = ["5xx"], last = 1, threshold = "50%", open = "10m", when_open = "reject""#
+        ),
+        ONE,
+        r#""1s""#,
+    );
+    let run = Run::of(&guarded, 1);
+    assert_eq!([run.count("classes.turn.requests"), run.count("classes.turn.provider_requests")], [3, 1]);
 }
 
 #[test]
@@ -105,6 +166,35 @@ fn a_failure_ends_a_hedge_only_where_it_says_so() {
     assert_eq!(times(""), [0.0, 1.0, 2.0]);
     assert_eq!(times(r#", after_failure = "next""#), [0.0, 0.1, 0.2]);
     assert_eq!(times(r#", on = ["timeout"]"#), [0.0]);
+}
+
+#[test]
+fn a_hedge_may_be_told_when_to_send_again() {
+    // By hand, after gRFC A6: a 503 after 0.1 s that asks for 2 s puts the next off to 2.1 s, the one after it follows
+    // at the hedge's own pace; a negative pushback forbids any more; zero is at once.
+    let times = |pushback: &str, hint: &str| {
+        let hedge = format!(
+            r#"{{ name = "hedge", hedge = {{ max = 3, delay = "500ms", on = [503], after_failure = "next"{hint} }} }}"#
+        );
+        let layer = r#"{ name = "call", max_attempts = 1, retry_on = "any", hint_headers = [{ header = "grpc-retry-pushback-ms", negative = "never", zero = "at_once" }] }"#;
+        let script = format!("slow=100ms 503 {pushback}, slow=2s 200");
+        let faults = provider(&format!(r#"faults.script.respond = {{ script = "{script}" }}"#));
+        let mut sent = sent(&turns(&format!("{hedge}, {layer}"), &faults, ONE, r#""1s""#));
+        sent.sort_by(f64::total_cmp);
+        sent
+    };
+    let obeyed = r#", hint = "obey""#;
+    assert_eq!(times("grpc-retry-pushback-ms=2000", obeyed), [0.0, 2.1, 2.6]);
+    assert_eq!(times("grpc-retry-pushback-ms=-1", obeyed), [0.0]);
+    assert_eq!(times("grpc-retry-pushback-ms=0", obeyed), [0.0, 0.1, 0.6]);
+    assert_eq!(times("grpc-retry-pushback-ms=2000", ""), [0.0, 0.1, 0.6]);
+    // What is out when more are forbidden may still succeed.
+    let layers = r#"{ name = "hedge", hedge = { max = 3, delay = "50ms", hint = "obey" } }, { name = "call", max_attempts = 1, retry_on = "any", hint_headers = [{ header = "grpc-retry-pushback-ms", negative = "never" }] }"#;
+    let faults =
+        provider(r#"faults.script.respond = { script = "slow=60ms 503 grpc-retry-pushback-ms=-1, slow=1s 200" }"#);
+    let run = Run::of(&turns(layers, &faults, ONE, r#""1s""#), 1);
+    assert_eq!((run.count("classes.turn.delivered"), run.count("classes.turn.requests")), (1, 2));
+    assert_eq!(run.number("classes.turn.latency_s.max"), 1.05);
 }
 
 #[test]

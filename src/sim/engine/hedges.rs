@@ -2,13 +2,14 @@
 
 use super::Engine;
 use crate::observe::WorkerActivity;
+use crate::policy::Answer;
+use crate::policy::hedge::{Hedge, Onward};
 use crate::policy::stack::Input;
-use crate::policy::{Answer, Hedge};
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::observer::Observer;
 use crate::sim::record::NO_WORKER;
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
 impl<'a, O: Observer> Engine<'a, O> {
     pub(super) fn send_hedged(&mut self, class: u16, run: u32) {
@@ -80,17 +81,27 @@ impl<'a, O: Observer> Engine<'a, O> {
         if answer.is_delivered() {
             state.first_tokens.correct(run, known.first());
         }
-        let (sent, count) = (state.hedging.sent(run), state.hedging.count(run));
+        let count = state.hedging.count(run);
         let is_over = self.time_ends(class, run) <= self.now();
-        let may_send = sent < hedge.max && !is_over;
         if hedge.ends_with(&answer) || is_over && count == 0 {
             self.drop_flights(class, run);
-        } else if may_send && hedge.next_after_failure {
-            return self.send_one_more(class, run);
-        } else if may_send || count > 0 {
-            return;
+            return self.advance(class, run, Input::Answered(answer));
         }
-        self.advance(class, run, Input::Answered(answer));
+        let may_send = !is_over && self.states[class as usize].hedging.may_send(run, hedge);
+        match hedge.onward(&answer) {
+            Onward::After(SimDuration::ZERO) if may_send => return self.send_one_more(class, run),
+            Onward::After(wait) if may_send => {
+                let due = self.now() + wait;
+                self.states[class as usize].hedging.postpone(run, due);
+                return self.events.push(due, Rank::Attempt, Event::HedgeDue { class, run }.pack());
+            }
+            Onward::NoMore => self.states[class as usize].hedging.stop(run),
+            Onward::AsDue if may_send => return,
+            Onward::AsDue | Onward::After(_) => {}
+        }
+        if self.states[class as usize].hedging.count(run) == 0 {
+            self.advance(class, run, Input::Answered(answer));
+        }
     }
 
     /// Nobody wants what is still out for the run.
