@@ -1,13 +1,9 @@
 //! Requests that the application never sees: those of hops, and those of hedges.
 
-use std::sync::atomic::AtomicBool;
-
 use super::stage::{Replicates, Run, facts, read};
-use retrycast::experiment;
 use retrycast::explain::explain;
 use retrycast::policy::{Client, Element, Kind, Role};
-use retrycast::random::{Distribution, Seed, math};
-use retrycast::report::{self, Subject};
+use retrycast::random::{Distribution, math};
 use retrycast::scenario::{Scenario, Source, load};
 use retrycast::sim::{Fact, Fate};
 
@@ -63,12 +59,15 @@ fn a_hop_multiplies_what_the_provider_sees_and_not_what_the_client_sends() {
     assert_eq!(sent(&scenario), [0.0, 2.1, 4.2, 4.3, 6.4, 8.5, 8.6, 10.7, 12.8]);
 }
 
+#[cfg(feature = "cli")]
 #[test]
 fn the_factors_in_the_summary_multiply_to_what_the_provider_sees() {
+    use retrycast::report::{self, Subject};
     // By hand: one request needed, three of the client, each three of the gateway: 3 × 3 = 9 at the provider.
     let scenario = turns(&gateway(""), &provider(ALWAYS_503), ONE, r#""1s""#);
-    let never = AtomicBool::new(false);
-    let result = experiment::run(&scenario, Seed(1), None, None, experiment::Terms::new(&never)).unwrap();
+    let never = std::sync::atomic::AtomicBool::new(false);
+    let terms = retrycast::experiment::Terms::new(&never);
+    let result = retrycast::experiment::run(&scenario, retrycast::random::Seed(1), None, None, terms).unwrap();
     let page = report::text::summary(&Subject::new(&scenario, &result), 80);
     let page = anstream::adapter::strip_str(&page).to_string();
     for line in ["= 9.00 per step, to the end", "1 request became 3: × 3.00, and 9 at the provider"] {
