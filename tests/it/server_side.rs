@@ -294,3 +294,31 @@ fn a_step_that_is_dropped_because_another_failed_is_done_for_nobody() {
     assert_eq!(two_at_once("served", 1), [1.0, 0.0, 0.0, 10.0, 10.0]);
     assert_eq!(two_at_once("cancelled", 1), [0.0, 0.0, 0.0, 0.1, 0.1]);
 }
+
+#[test]
+fn slots_may_be_for_some_models_only() {
+    // One slot for the large model: of two calls to each, one of the large ones is refused.
+    let text = r#"
+        horizon = "1m"
+        [provider.limits.large]
+        counts = "in_flight"
+        amount = 1
+        models = ["large"]
+        [clients.app]
+        layers = []
+        [traffic.large]
+        kind = "turns"
+        client = "app"
+        arrivals = { at = ["0s", "1s"] }
+        steps = [{ name = "ask", model = "large", input_tokens = 1, latency = "5s" }]
+        [traffic.small]
+        kind = "turns"
+        client = "app"
+        arrivals = { at = ["0s", "1s"] }
+        steps = [{ name = "ask", model = "small", input_tokens = 1, latency = "5s" }]
+        "#;
+    let run = Run::of(&read(text), 1);
+    assert_eq!((run.count("classes.large.delivered"), run.count("classes.small.delivered")), (1, 2));
+    assert_eq!((run.count("limits.large.admitted"), run.count("limits.large.refused")), (1, 1));
+    assert_eq!(run.count("classes.large.models.large.answered_by.limit:large"), 1);
+}
