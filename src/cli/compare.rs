@@ -85,7 +85,10 @@ fn folder(args: &ExperimentArgs, arms: &[ReadArm]) -> Option<PathBuf> {
 
 fn items(compared: &Compared<'_>, command: &str) -> anyhow::Result<Vec<Item>> {
     let picture = plot::comparison(compared, command, &Theme::LIGHT);
-    let page = html::page(compared, &picture.svg(Setting::Page("light")), &plot::font::font_faces(), command);
+    let dark = plot::comparison(compared, command, &Theme::DARK).svg(Setting::Page("dark"));
+    let light = picture.svg(Setting::Page("light"));
+    let pictures = html::Pictures { light: &light, dark: &dark };
+    let page = html::page(compared, pictures, &plot::font::font_faces(), command);
     let bytes = [
         page.into_bytes(),
         picture.svg(Setting::File).into_bytes(),

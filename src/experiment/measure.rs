@@ -197,6 +197,9 @@ fn of_class(class: &TrafficClass, part: &Part, leads: bool, is_storm: bool, out:
     put("failed", Kind::Count, whole);
     put("failed_share", Kind::Share, false);
     put("not_delivered_share", Kind::Share, false);
+    put("repeated_effects", Kind::Count, false);
+    put("failed_with_effect", Kind::Count, false);
+    put("wasted_server_s", Kind::Seconds, false);
     for (key, _) in QUANTILES {
         put(key, Kind::Seconds, whole && leads && key == "latency_all_s.p95");
     }

@@ -193,6 +193,12 @@ impl Sheet {
         for piece in columns.chunk_by(|a, b| (b.left - a.right).abs() < 0.01) {
             let points = edge(piece, |column| column.top);
             self.line(points.clone(), under, 2.5);
+            // Labels keep off it, level or upright.
+            for way in points.windows(2) {
+                let [(left, right), (top, bottom)] =
+                    [(way[0].0, way[1].0), (way[0].1, way[1].1)].map(|(a, b)| (f64::min(a, b), f64::max(a, b)));
+                self.take(Frame { left, top, right, bottom }.grown(1.5));
+            }
             let mut dash: Vec<(f64, f64)> = Vec::new();
             // How far along the present dash or gap the way has come.
             let mut done = 0.0;

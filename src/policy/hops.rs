@@ -8,6 +8,7 @@ use super::fallback::Fallback;
 use super::retry::LayerState;
 use super::retry_budget::Passage;
 use super::stack::{Client, Cursor, Host};
+use super::timeouts::shorter;
 use crate::units::{SimDuration, SimTime};
 
 /// What an execution is doing that has begun a step.
@@ -22,9 +23,22 @@ pub enum Standing {
 }
 
 impl Client {
-    /// How much longer the client waits for the hop.
-    pub(super) fn left_for_hops(&self, states: &[LayerState], now: SimTime) -> Option<SimDuration> {
-        self.patience_with_hops(states).map(|until| until.since(now))
+    /// What is left for a request of a hop: until the client leaves, or the hop's own total time is over where its
+    /// attempts get no more than that.
+    pub(super) fn left_in_hops(&self, states: &[LayerState], now: SimTime) -> Option<SimDuration> {
+        let left = self.patience_with_hops(states).map(|until| until.since(now));
+        if !self.hop_patience.shrinks {
+            return left;
+        }
+        let hops = self.hops().iter().zip(states);
+        shorter(left, hops.filter_map(|(element, state)| element.role.policy()?.left_at(state, now)).min())
+    }
+
+    /// Until when a request that is sent now, and others in its place, may take at most: a total time that shrinks their
+    /// timeouts, or the client of a hop, ends them all.
+    pub fn time_ends(&self, states: &[LayerState], now: SimTime) -> SimTime {
+        let left = if self.hop_edge > 0 { self.left_in_hops(states, now) } else { self.left_at(states, now) };
+        left.map_or(SimTime::NEVER, |left| now + left)
     }
 
     /// Until when the client waits for what it has sent to a hop.

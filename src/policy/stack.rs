@@ -58,9 +58,9 @@ impl Client {
             let policies = part.iter().filter_map(|element| element.role.policy());
             policies.fold(Timeouts::NONE, |all, policy| all.and(policy.timeout))
         };
-        let shrinks = elements.iter().any(|element| element.role.policy().is_some_and(|p| p.timeout_shrinks));
-        let patience = Patience::new(shortest(&elements[hop_edge..queue_edge]), shrinks);
-        let hop_patience = Patience::new(shortest(&elements[..hop_edge]), false);
+        let shrinks = |part: &[Element]| part.iter().filter_map(|e| e.role.policy()).any(|p| p.timeout_shrinks);
+        let part = |part: &[Element]| Patience::new(shortest(part), shrinks(part));
+        let (patience, hop_patience) = (part(&elements[hop_edge..queue_edge]), part(&elements[..hop_edge]));
         let grammar = HintGrammar::plain();
         Some(Client { name, for_tests, elements, hop_edge, call_edge, queue_edge, patience, hop_patience, grammar })
     }
@@ -121,7 +121,7 @@ impl Client {
     #[inline]
     pub fn gives_up(&self, states: &[LayerState], now: SimTime, course: &Course) -> Option<(SimTime, Outcome)> {
         if self.hop_edge > 0 {
-            return self.hop_patience.gives_up(now, self.left_for_hops(states, now), course);
+            return self.hop_patience.gives_up(now, self.left_in_hops(states, now), course);
         }
         self.patience.gives_up(now, self.left_at(states, now), course)
     }
@@ -129,7 +129,7 @@ impl Client {
     /// Whether somebody gives up a request that is sent at the beginning of the run and would go like this.
     pub fn ever_gives_up(&self, course: &Course) -> bool {
         let gives_up = |patience: &Patience| patience.gives_up(SimTime::ZERO, None, course).is_some();
-        self.patience.shrinks || gives_up(&self.patience) || gives_up(&self.hop_patience)
+        self.patience.shrinks || self.hop_patience.shrinks || gives_up(&self.patience) || gives_up(&self.hop_patience)
     }
 
     /// The longest time that a request which leaves the client for a hop now may take.
@@ -139,7 +139,7 @@ impl Client {
 
     /// What is left for a request that leaves the client now, where some layer's attempts get no more than that.
     #[inline]
-    fn left_at(&self, states: &[LayerState], now: SimTime) -> Option<SimDuration> {
+    pub(super) fn left_at(&self, states: &[LayerState], now: SimTime) -> Option<SimDuration> {
         if !self.patience.shrinks {
             return None;
         }
@@ -354,13 +354,14 @@ impl Client {
                     }
                 }
                 Role::Retry(policy) | Role::Fallback(Fallback { policy, .. }) => {
-                    match decide(policy, at, states, &answer, now, host) {
+                    let longest = self.no_longer_than_the_client_waits(SimTime::NEVER, at, states);
+                    match decide(policy, at, states, &answer, now, longest, host) {
                         None => {}
                         Some(until) if until == now => return Walk::GoesOn(at),
                         Some(until) => {
                             cursor.stand(at, false);
                             return Walk::Stops(Next::Sleep {
-                                until: self.no_longer_than_the_client_waits(until, at, states),
+                                until: until.min(longest),
                                 why: Waiting::Retry,
                                 holds_worker: policy.holds_worker,
                             });
@@ -368,7 +369,7 @@ impl Client {
                     }
                 }
                 Role::Queue(policy, requeue) => {
-                    if let Some(at) = decide(policy, at, states, &answer, now, host) {
+                    if let Some(at) = decide(policy, at, states, &answer, now, SimTime::NEVER, host) {
                         return Walk::Stops(Next::Requeue { at, requeue: *requeue });
                     }
                 }
@@ -401,13 +402,15 @@ enum Inward {
     Refused(usize, Outcome),
 }
 
-/// When element `at` tries again, or `None` where it hands the failure on.
+/// When element `at` tries again, or `None` where it hands the failure on. It waits until `longest` at most: a hop's
+/// client may leave before.
 fn decide(
     policy: &RetryPolicy,
     at: usize,
     states: &mut [LayerState],
     answer: &Answer,
     now: SimTime,
+    longest: SimTime,
     host: &mut impl Host,
 ) -> Option<SimTime> {
     let attempt = states[at].attempts;
@@ -421,7 +424,7 @@ fn decide(
     let host = host.into_inner();
     match decision {
         Decision::Retry { at: until } => {
-            host.note(Note::Retried(at, until - now));
+            host.note(Note::Retried(at, until.min(longest).since(now)));
             Some(until)
         }
         Decision::GiveUp(why) => {

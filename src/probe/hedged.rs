@@ -21,10 +21,15 @@ pub(super) fn hedged(
     let first = attempts.len();
     let element = client.elements().iter().position(|element| matches!(element.role, Role::Hedge(_)));
     let (mut out, mut due): (Vec<usize>, _) = (Vec::new(), Some(now));
+    let end = client.time_ends(states, now);
     loop {
         let next = out.iter().copied().min_by_key(|n| (attempts[*n].ended, *n));
         // At one instant answers come first.
         if let Some(at) = due.filter(|at| next.is_none_or(|n| *at < attempts[n].ended)) {
+            // All that were sent have failed, and nobody waits for what would be due later.
+            if at >= end && attempts.len() > first {
+                return (end, Answer::TIMED_OUT);
+            }
             if let Some(last) = attempts[first..].last_mut() {
                 last.retried_by = element;
             }
@@ -44,6 +49,9 @@ pub(super) fn hedged(
             for other in out {
                 (attempts[other].ended, attempts[other].answer) = (ended, Answer::CANCELLED);
             }
+            return (ended, answer);
+        }
+        if ended >= end && out.is_empty() {
             return (ended, answer);
         }
         due = match hedge.onward(&answer) {

@@ -11,8 +11,7 @@ pub use super::script_entry::Entry;
 use super::script_entry::{MOST_HINTS, Phases};
 use crate::policy::answer::{Code, Outcome};
 use crate::policy::header::{HintHeader, Said};
-use crate::units::SimDuration;
-use crate::units::parse;
+use crate::units::{SimDuration, SimTime, parse};
 
 /// What a scripted server answers, in order; the last answer repeats.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +64,12 @@ impl Script {
     /// The statuses of failures in it.
     pub fn statuses(&self) -> Vec<u16> {
         self.entries.iter().map(|entry| entry.status).filter(|status| *status >= 400).collect()
+    }
+
+    /// Whether the answer that repeats is a failure that takes no time.
+    pub fn fails_at_once(&self) -> bool {
+        let (now, none) = (SimTime::ZERO, SimDuration::ZERO);
+        self.entries.last().is_some_and(|last| !last.is_delivered() && last.course(now, none, none).ends == now)
     }
 
     /// All answers in order.

@@ -322,3 +322,16 @@ fn slots_may_be_for_some_models_only() {
     assert_eq!((run.count("limits.large.admitted"), run.count("limits.large.refused")), (1, 1));
     assert_eq!(run.count("classes.large.models.large.answered_by.limit:large"), 1);
 }
+
+#[test]
+fn an_answer_of_a_script_is_not_admitted_by_a_limit() {
+    // A script's 200 costs nothing of a limit: of two turns, the one that the script spares is admitted.
+    let provider = "[provider.limits.rpm]\ncounts = \"requests\"\namount = 60\nper = \"1m\"\n\
+        [provider.faults.once]\nwindow = [\"0s\", \"1s\"]\nrespond = { script = \"200 slow=2s\" }";
+    let admitted = |window: &str| {
+        let provider = provider.replace("[\"0s\", \"1s\"]", window);
+        let stage = Stage { provider, layers: String::new(), turns: 1, step: "latency = \"1s\"".to_owned() };
+        stage.run(1).count("limits.rpm.admitted")
+    };
+    assert_eq!((admitted("[\"0s\", \"1s\"]"), admitted("[\"1s\", \"2s\"]")), (0, 1));
+}

@@ -1,13 +1,9 @@
 //! Requests that the application never sees: those of hops, and those of hedges.
 
-use std::sync::atomic::AtomicBool;
-
 use super::stage::{Replicates, Run, facts, read};
-use retrycast::experiment;
 use retrycast::explain::explain;
 use retrycast::policy::{Client, Element, Kind, Role};
-use retrycast::random::{Distribution, Seed, math};
-use retrycast::report::{self, Subject};
+use retrycast::random::{Distribution, math};
 use retrycast::scenario::{Scenario, Source, load};
 use retrycast::sim::{Fact, Fate};
 
@@ -63,12 +59,15 @@ fn a_hop_multiplies_what_the_provider_sees_and_not_what_the_client_sends() {
     assert_eq!(sent(&scenario), [0.0, 2.1, 4.2, 4.3, 6.4, 8.5, 8.6, 10.7, 12.8]);
 }
 
+#[cfg(feature = "cli")]
 #[test]
 fn the_factors_in_the_summary_multiply_to_what_the_provider_sees() {
+    use retrycast::report::{self, Subject};
     // By hand: one request needed, three of the client, each three of the gateway: 3 × 3 = 9 at the provider.
     let scenario = turns(&gateway(""), &provider(ALWAYS_503), ONE, r#""1s""#);
-    let never = AtomicBool::new(false);
-    let result = experiment::run(&scenario, Seed(1), None, None, experiment::Terms::new(&never)).unwrap();
+    let never = std::sync::atomic::AtomicBool::new(false);
+    let terms = retrycast::experiment::Terms::new(&never);
+    let result = retrycast::experiment::run(&scenario, retrycast::random::Seed(1), None, None, terms).unwrap();
     let page = report::text::summary(&Subject::new(&scenario, &result), 80);
     let page = anstream::adapter::strip_str(&page).to_string();
     for line in ["= 9.00 per step, to the end", "1 request became 3: × 3.00, and 9 at the provider"] {
@@ -88,11 +87,7 @@ fn a_client_that_gives_up_on_a_hop_ends_what_the_hop_does() {
     let slow = provider("faults.down.respond = { hang = true }");
     let scenario = turns(&gateway(r#", timeout = "2500ms""#), &slow, ONE, r#""1s""#);
     assert_eq!(sent(&scenario), [0.0, 2.5, 5.0]);
-    let ended = facts(&scenario, 1).into_iter().find_map(|fact| match fact {
-        Fact::TaskEnded { at, .. } => Some(at.as_secs_f64()),
-        Fact::TaskArrived { .. } | Fact::RequestEnded { .. } => None,
-    });
-    assert_eq!(ended, Some(7.5));
+    assert_eq!(ended(&scenario), Some(7.5));
 }
 
 #[test]
@@ -396,4 +391,94 @@ fn a_group_that_fails_may_cost_all_of_its_steps() {
     // One step of a group: 2 requests in each of three runs, whichever of the others fails it.
     let site = explain(&jobs(r#""0s""#, "", r#"resume = "failed_step""#, "")).classes[0].worst.per_call_site;
     assert_eq!(site, Some(6));
+}
+
+/// When the only task ended.
+fn ended(scenario: &Scenario) -> Option<f64> {
+    facts(scenario, 1).into_iter().find_map(|fact| match fact {
+        Fact::TaskEnded { at, .. } => Some(at.as_secs_f64()),
+        Fact::TaskArrived { .. } | Fact::RequestEnded { .. } => None,
+    })
+}
+
+#[test]
+fn a_hedge_sends_nothing_more_when_the_time_for_all_of_it_is_over() {
+    // By hand: the second request would be due at 20 s, and nobody waits longer than 10 s for all of them together: the
+    // client of a hop, or a layer whose attempts get what is left of its total time.
+    let hop = r#"{ name = "mesh", kind = "hop", hedge = { max = 3, delay = "20s" } },
+                 { name = "sdk", kind = "client", max_attempts = 1, retry_on = "any", timeout = "10s" }"#;
+    let shrinking = r#"{ name = "hedge", hedge = { max = 3, delay = "20s" } },
+        { name = "sdk", max_attempts = 1, retry_on = "any", total_budget = "10s", timeout_shrinks = true }"#;
+    for layers in [hop, shrinking].map(|layers| layers.replace('\n', " ")) {
+        // Whether the first request is out until then, or has failed long before.
+        for answers in ["faults.down.respond = { hang = true }", ALWAYS_503] {
+            let scenario = turns(&layers, &provider(answers), ONE, r#""1s""#);
+            assert_eq!((sent(&scenario), ended(&scenario)), (vec![0.0], Some(10.0)), "{layers} {answers}");
+        }
+        // At 0.1 s the next one goes out, and at 0.2 s the last one, before any time is over.
+        let layers = layers.replace("\"20s\"", "\"20s\", after_failure = \"next\"");
+        let scenario = turns(&layers, &provider(ALWAYS_503), ONE, r#""1s""#);
+        assert_eq!(sent(&scenario), [0.0, 0.1, 0.2]);
+    }
+}
+
+#[test]
+fn a_hops_own_total_time_shrinks_the_timeouts_of_its_requests() {
+    // By hand: nothing ever comes back, and the hop gives up when its 5 s are over; its client would wait a minute.
+    let layers = r#"{ name = "gateway", kind = "hop", max_attempts = 1, retry_on = "any", total_budget = "5s", timeout_shrinks = true },
+                    { name = "sdk", max_attempts = 1, retry_on = "any", timeout = "1m" }"#;
+    let silent = provider("faults.down.respond = { hang = true }");
+    assert_eq!(ended(&turns(&layers.replace('\n', " "), &silent, ONE, r#""1s""#)), Some(5.0));
+}
+
+#[test]
+fn a_wait_that_the_client_does_not_wait_for_counts_as_long_as_it_lasts() {
+    // By hand: the gateway wants to wait 2 s from 0.1 s on, and the client leaves at 1 s, three times.
+    let scenario = turns(&gateway(r#", timeout = "1s""#), &provider(ALWAYS_503), ONE, r#""1s""#);
+    let waited = Run::of(&scenario, 1).number("classes.turn.layers.gateway.waited_s");
+    assert!((waited - 2.7).abs() < 1e-9, "{waited}");
+}
+
+#[test]
+fn shares_of_throttled_requests_are_shares_of_what_reached_the_provider() {
+    // By hand: nine requests of the gateway for three of the client, all refused.
+    let refused = provider(r#"faults.down.respond = { status = 429, after = "100ms" }"#);
+    let layers = gateway("").replace(r#"["5xx"]"#, "[429]").replace(r#"["5xx", "timeout"]"#, "[429]");
+    let run = Run::of(&turns(&layers, &refused, ONE, r#""1s""#), 1);
+    assert_eq!((run.count("classes.turn.provider_requests"), run.number("classes.turn.requests_429_share")), (9, 1.0));
+}
+
+#[test]
+fn factors_multiply_where_only_some_of_a_tasks_clients_have_hops() {
+    // By hand: one step through a hop that sends 3 for the client's 1, one through a hedge that sends 2 for 1. The
+    // client's own are 3 for 2 steps: the hedge's factor is 3 / 2, whatever lies behind.
+    let scenario = read(&format!(
+        r#"
+        horizon = "1h"
+        [provider]
+        {ALWAYS_503}
+        [clients.behind]
+        layers = [
+          {{ name = "gateway", kind = "hop", max_attempts = 3, retry_on = ["5xx"] }},
+          {{ name = "sdk", max_attempts = 1, retry_on = "any" }},
+        ]
+        [clients.hedged]
+        layers = [
+          {{ name = "hedge", hedge = {{ max = 2, delay = "0s" }} }},
+          {{ name = "sdk", max_attempts = 1, retry_on = "any" }},
+        ]
+        [traffic.turn]
+        kind = "turns"
+        client = "behind"
+        arrivals = {ONE}
+        steps = [
+          {{ name = "a", input_tokens = 1, latency = "1s", group = "both" }},
+          {{ name = "b", input_tokens = 1, latency = "1s", group = "both", client = "hedged" }},
+        ]
+        "#
+    ));
+    let run = Run::of(&scenario, 1);
+    let of = |path: &str| run.number(&format!("classes.turn.{path}"));
+    assert_eq!((of("requests"), of("provider_requests"), of("amplification_by_task")), (3.0, 5.0, 1.5));
+    assert_eq!((of("factors.hedge"), of("factors.sdk"), of("factors.gateway")), (1.5, 1.0, 5.0 / 3.0));
 }

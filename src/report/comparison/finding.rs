@@ -39,7 +39,7 @@ fn sentence(compared: &Compared<'_>, arm: usize) -> String {
 fn clauses(compared: &Compared<'_>, arm: usize) -> (Vec<String>, Vec<String>) {
     let (mut better, mut worse) = (Vec::new(), Vec::new());
     let classes = classes(compared);
-    for row in telling(compared) {
+    for row in telling(compared, arm) {
         let measure = &compared.comparison.trial.measures[row];
         let class = measure.class().and_then(|name| classes.iter().find(|class| class.name == name));
         let (said, to) = match compared.comparison.verdict(arm, row) {
@@ -54,7 +54,7 @@ fn clauses(compared: &Compared<'_>, arm: usize) -> (Vec<String>, Vec<String>) {
 
 /// The rows that a sentence speaks of: requests of the storm, failures, live 429s where they are the most, lateness,
 /// recovery.
-fn telling(compared: &Compared<'_>) -> Vec<usize> {
+fn telling(compared: &Compared<'_>, arm: usize) -> Vec<usize> {
     let measures = &compared.comparison.trial.measures;
     let mut rows: Vec<usize> = Vec::new();
     let find = |wanted: &dyn Fn(&Measure) -> bool| {
@@ -63,7 +63,13 @@ fn telling(compared: &Compared<'_>) -> Vec<usize> {
     rows.extend(find(&|m| m.headline && m.key == "requests"));
     rows.extend(find(&|m| m.key == "failed" && m.part == Part::Whole));
     for class in classes(compared).into_iter().filter(|class| class.is_live()) {
-        rows.extend(loudest(compared, &class.name));
+        let loud = loudest(compared, &class.name);
+        rows.extend(loud);
+        // A burst may be as bad as before and last three times as long.
+        let says = |row: usize| compared.comparison.verdict(arm, row);
+        let whole =
+            find(&|m| m.class() == Some(&class.name) && m.part == Part::Whole && m.key == "tasks_with_429_share");
+        rows.extend(whole.into_iter().filter(|row| loud.is_none_or(|loud| says(loud) != says(*row))));
     }
     rows.extend(find(&|m| m.headline && m.key == "latency_s.max"));
     rows.extend(find(&|m| m.headline && m.key == "recovery.total_s"));

@@ -13,12 +13,30 @@ use crate::report::html::{escaped, frame, sentence};
 use crate::report::json::digest;
 use crate::report::quantity::count;
 
-/// The page. The picture is an inline SVG, or nothing.
-pub fn page(compared: &Compared<'_>, picture: &str, font_faces: &str, command: &str) -> String {
+/// The same picture for a light page and for a dark one, each an inline SVG.
+#[derive(Clone, Copy, Debug)]
+pub struct Pictures<'a> {
+    /// For a light page.
+    pub light: &'a str,
+    /// For a dark page.
+    pub dark: &'a str,
+}
+
+/// The page.
+pub fn page(compared: &Compared<'_>, pictures: Pictures<'_>, font_faces: &str, command: &str) -> String {
     let mut body = head(compared);
-    if !picture.is_empty() {
-        let _ = write!(body, "<section>\n<figure class=\"timeline\">{picture}</figure>\n</section>\n");
-    }
+    let figure = |class: &str, svg: &str| {
+        format!(
+            "<figure class=\"picture {class} any\" role=\"img\" aria-label=\"All arms over time\">\n{svg}\n</figure>\n"
+        )
+    };
+    let _ = write!(
+        body,
+        "<section>\n<h2>What happened when</h2>\n{}{}<p class=\"foot\">The numbers are in the tables below and in \
+         <code>comparison.csv</code>.</p>\n</section>\n",
+        figure("on-light", pictures.light),
+        figure("on-dark", pictures.dark),
+    );
     for arm in compared.others() {
         body.push_str(&table(compared, arm));
     }
@@ -39,7 +57,10 @@ fn names(compared: &Compared<'_>) -> String {
 }
 
 fn head(compared: &Compared<'_>) -> String {
-    let said = each(findings(compared), |said| format!("<h1>{}</h1>\n", sentence(&said)));
+    let said = findings(compared);
+    let (first, others) = said.split_first().map_or(("", &[][..]), |(first, others)| (first.as_str(), others));
+    let others = each(others, |said| format!("<p><b>{}</b></p>\n", sentence(said)));
+    let said = format!("<h1>{}</h1>\n{others}", sentence(first));
     format!(
         "<header>\n<p class=\"run\"><b>retrycast</b> {} · {} · seed {} · {} replicates</p>\n{said}\
          <p class=\"lead\">{}</p>\n</header>\n",
@@ -53,17 +74,18 @@ fn head(compared: &Compared<'_>) -> String {
 
 fn table(compared: &Compared<'_>, arm: usize) -> String {
     let [first, own] = [&compared.reference().name, &compared.arms[arm].name].map(|name| escaped(name));
+    let seeds = format!("of {} seeds", count(compared.replicates() as f64));
+    let heads = [first.clone(), own.clone(), "difference ± 95 %".to_owned(), seeds];
     let mut out = format!(
-        "<section>\n<h2>{own} against {first}</h2>\n<table>\n<thead><tr><th></th><th>{first}</th><th>{own}</th>\
-         <th>difference ± 95 %</th><th>of {} seeds</th></tr></thead>\n<tbody>\n",
-        count(compared.replicates() as f64)
+        "<section>\n<h2>{own} against {first}</h2>\n<table class=\"phases\">\n<thead><tr><th></th>{}</tr></thead>\n<tbody>\n",
+        each(&heads, |head| format!("<th scope=\"col\">{head}</th>"))
     );
     let factors = rows::factors(compared).into_iter().map(|(mut group, product)| {
         group.rows.extend(product);
         group
     });
     for Group { heading, rows } in groups(compared).into_iter().chain(factors) {
-        let _ = writeln!(out, "<tr><th colspan=\"5\">{}</th></tr>", escaped(&heading));
+        let _ = writeln!(out, "<tr><th colspan=\"5\" scope=\"rowgroup\">{}</th></tr>", escaped(&heading));
         for row in rows {
             let measure = &compared.comparison.trial.measures[row];
             let effects = [0, arm].map(|arm| &compared.comparison.effects[arm][row]);
@@ -75,8 +97,11 @@ fn table(compared: &Compared<'_>, arm: usize) -> String {
                 difference(effects[0], effects[1], measure.kind, unit),
                 verdict(compared, arm, row),
             ];
-            let cells = each(cells, |cell| format!("<td>{}</td>", escaped(&cell)));
-            let _ = writeln!(out, "<tr><td>{}</td>{cells}</tr>", sentence(&short(measure)));
+            let cells = each(heads.iter().zip(cells), |(head, cell)| {
+                format!("<td data-phase=\"{head}\">{}</td>", escaped(&cell))
+            });
+            let label = sentence(&short(measure));
+            let _ = writeln!(out, "<tr class=\"part\"><th scope=\"row\">{label}</th>{cells}</tr>");
         }
     }
     out.push_str("</tbody>\n</table>\n</section>\n");
@@ -86,9 +111,9 @@ fn table(compared: &Compared<'_>, arm: usize) -> String {
 fn beware(compared: &Compared<'_>) -> String {
     let list = each(cautions(compared), |caution| {
         let [seen, meaning, remedy] = [&caution.seen, &caution.meaning, &caution.remedy].map(|text| sentence(text));
-        format!("<li><b>{seen}.</b> It may mean: {meaning}. Try: {remedy}.</li>\n")
+        format!("<p class=\"warning\"><b>{seen}.</b> It may mean: {meaning}. Try: {remedy}.</p>\n")
     });
-    if list.is_empty() { list } else { format!("<section>\n<h2>Beware</h2>\n<ul>\n{list}</ul>\n</section>\n") }
+    if list.is_empty() { list } else { format!("<section>\n<h2>Beware</h2>\n{list}</section>\n") }
 }
 
 fn changed(compared: &Compared<'_>) -> String {

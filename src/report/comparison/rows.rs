@@ -17,11 +17,14 @@ pub struct Group {
 }
 
 /// The rows of a class in the whole run.
-const WHOLE: [&str; 9] = [
+const WHOLE: [&str; 12] = [
     "requests",
     "tasks_with_429",
     "tasks_with_429_share",
     "failed",
+    "failed_with_effect",
+    "repeated_effects",
+    "wasted_server_s",
     "latency_all_s.p50",
     "latency_all_s.p95",
     "latency_all_s.max",

@@ -130,13 +130,15 @@ impl<O: Observer> Engine<'_, O> {
         if at == SimTime::NEVER {
             record.doing = Doing::Hanging;
         }
-        self.count_at_limits(verdict.by, &request);
+        self.count_at_limits(&verdict, &request);
         at
     }
 
-    pub(super) fn count_at_limits(&mut self, by: AnsweredBy, request: &Request) {
-        match by {
+    pub(super) fn count_at_limits(&mut self, verdict: &Verdict, request: &Request) {
+        match verdict.by {
             AnsweredBy::Fault(_) | AnsweredBy::Nobody | AnsweredBy::Window => {}
+            // A script has answered in its place.
+            AnsweredBy::Service if !verdict.admitted => {}
             AnsweredBy::Slots(slots) => self.slots[slots].refused += 1,
             AnsweredBy::Limit(limit) => {
                 let settings = &self.scenario.provider.limits[limit];
