@@ -5,6 +5,7 @@
 use crate::policy::classify::MAX_STATUS;
 use crate::policy::header::HintGrammar;
 use crate::policy::{Answer, Client, Code, Guard, Outcome, OutcomeSet, Role};
+use crate::provider::model::{WINDOW_CODE, window_exceeded};
 use crate::provider::{Limit, Provider, Respond, Slots};
 use crate::units::SimTime;
 
@@ -80,12 +81,17 @@ fn marked(provider: &Provider) -> Vec<Answer> {
     let refusals = provider.limits.iter().map(Limit::refusal).chain(provider.slots.iter().map(Slots::refusal));
     let mut marked: Vec<Answer> = fault_answers(provider, &HintGrammar::default())
         .chain(refusals)
+        .chain(has_windows(provider).then(window_exceeded))
         .filter(|answer| answer.should_retry.is_some() || answer.code != Code::NONE)
         .map(|answer| answer.with_hint(None))
         .collect();
     marked.sort_by_key(|answer| (answer.status, answer.should_retry, answer.code));
     marked.dedup();
     marked
+}
+
+fn has_windows(provider: &Provider) -> bool {
+    provider.models.iter().any(|model| model.context_window.is_some())
 }
 
 /// The word for an answer, with the name of its code where this provider sends it.
@@ -102,9 +108,10 @@ fn word_with_code(answer: &Answer, provider: &Provider) -> String {
         | Respond::Silence { .. }
         | Respond::SlowFirstToken(_) => None,
     });
-    let mut codes = of_faults
-        .chain(provider.limits.iter().filter_map(|limit| limit.code.as_deref()))
-        .chain(provider.slots.iter().filter_map(|slots| slots.code.as_deref()));
+    let of_limits = provider.limits.iter().filter_map(|limit| limit.code.as_deref());
+    let of_slots = provider.slots.iter().filter_map(|slots| slots.code.as_deref());
+    let window = has_windows(provider).then_some(WINDOW_CODE);
+    let mut codes = of_faults.chain(of_limits).chain(of_slots).chain(window);
     match codes.find(|name| answer.code != Code::NONE && Code::named(name) == answer.code) {
         Some(code) => format!("{} {code}", word(answer)),
         None => word(answer),

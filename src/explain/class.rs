@@ -248,7 +248,9 @@ fn answer_case(scenario: &Scenario, client: &Client, kind: &AnswerKind) -> Answe
             case.per_call_site = product(case.per_call_site, most);
             case.per_call = product(case.per_call, most);
         }
-        let Some(policy) = element.role.policy().filter(|policy| policy.retry_on.repeats(&kind.answer)) else {
+        let Some(policy) =
+            element.role.policy().filter(|policy| policy.retry_on.repeats(&client.seen_at(at, &kind.answer)))
+        else {
             continue;
         };
         let attempts = attempts_bound(policy);

@@ -120,16 +120,25 @@ impl Course {
 /// The course up to each element, innermost first, when every layer whose flag is set uses all its attempts; a guard
 /// has the course of what is inside it. With `hint`, every answer carries it.
 pub fn courses(client: &Client, repeats: impl Fn(&RetryPolicy) -> bool, hint: Option<SimDuration>) -> Vec<Course> {
+    courses_by_place(client, |_, policy| repeats(policy), hint)
+}
+
+/// The same with flags by the place of the layer too.
+fn courses_by_place(
+    client: &Client,
+    repeats: impl Fn(usize, &RetryPolicy) -> bool,
+    hint: Option<SimDuration>,
+) -> Vec<Course> {
     let mut course = Course::request(client.innermost_timeout());
     let hops = client.hops().len();
     let through = client.elements().iter().enumerate().map(|(at, element)| {
         course = match &element.role {
-            Role::Retry(policy) if repeats(policy) => course.around(policy, hint),
-            Role::Queue(policy, _) if repeats(policy) => {
+            Role::Retry(policy) if repeats(at, policy) => course.around(policy, hint),
+            Role::Queue(policy, _) if repeats(at, policy) => {
                 course.around(&RetryPolicy { holds_worker: false, ..policy.clone() }, hint)
             }
             Role::Hedge(hedge) => course.hedged(hedge),
-            Role::Fallback(fallback) if repeats(fallback.policy()) => course.around(fallback.policy(), hint),
+            Role::Fallback(fallback) if repeats(at, fallback.policy()) => course.around(fallback.policy(), hint),
             Role::Retry(_) | Role::Queue(..) | Role::Guard(_) | Role::Fallback(_) => course,
         };
         if at + 1 == hops {
@@ -142,7 +151,7 @@ pub fn courses(client: &Client, repeats: impl Fn(&RetryPolicy) -> bool, hint: Op
 
 /// The course of one step over all runs, when every request gets `answer`, its hint included.
 pub fn of_answer(client: &Client, answer: &Answer) -> Course {
-    courses(client, |policy| policy.retry_on.repeats(answer), answer.hint.wait())
+    courses_by_place(client, |at, policy| policy.retry_on.repeats(&client.seen_at(at, answer)), answer.hint.wait())
         .last()
         .copied()
         .unwrap_or_else(|| Course::request(client.innermost_timeout()))

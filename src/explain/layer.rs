@@ -82,6 +82,7 @@ impl LayerExplanation {
     /// The explanation of element `at` of a client.
     pub fn of(client: &Client, at: usize, guards: &[Guard], kinds: &[AnswerKind]) -> LayerExplanation {
         let element = &client.elements()[at];
+        let kinds = &seen_at(client, at, kinds)[..];
         let part = match &element.role {
             Role::Retry(policy) => Part::Retry(repetition(policy, unit(client, at), None, kinds)),
             Role::Queue(policy, requeue) => Part::Retry(repetition(policy, unit(client, at), Some(*requeue), kinds)),
@@ -102,6 +103,11 @@ impl LayerExplanation {
             Part::Guard { .. } => None,
         }
     }
+}
+
+/// The kinds of answers as an element of the client sees them, each under the word for what the provider did.
+fn seen_at(client: &Client, at: usize, kinds: &[AnswerKind]) -> Vec<AnswerKind> {
+    kinds.iter().map(|kind| AnswerKind { answer: client.seen_at(at, &kind.answer), ..kind.clone() }).collect()
 }
 
 impl Repetition {
@@ -173,7 +179,11 @@ fn hedging(hedge: &Hedge, kinds: &[AnswerKind]) -> Repetition {
             ..RetryPolicy::ONCE
         }),
         wait_words: format!("one more every {} while none is back{at_once}", words::duration(hedge.delay)),
-        hint_words: "the first to succeed wins, the others are dropped".into(),
+        hint_words: if hedge.obeys_hints {
+            "the first to succeed wins, the others are dropped; a hint of a failure says when the next goes out".into()
+        } else {
+            "the first to succeed wins, the others are dropped".into()
+        },
         hint_bound: None,
         holds_worker: true,
         timeout: None,

@@ -75,7 +75,8 @@ pub fn counts(scenario: &Scenario, limit: &Limit, step: &Step) -> bool {
 /// long each is served, and a busy worker has one request in flight.
 fn in_flight(scenario: &Scenario, slots: &Slots, class: &TrafficClass) -> Demand {
     let amount = f64::from(slots.amount);
-    let served: f64 = class.steps.iter().map(|step| step.latency.mean()).sum();
+    let counts = |step: &&Step| slots.models.contains(scenario.provider.model(step.model.as_deref()));
+    let served: f64 = class.steps.iter().filter(counts).map(|step| step.latency.mean()).sum();
     let share = |rate: f64| rate * served / amount;
     let begin = scenario.fault_windows().first().map(|(_, window)| window.from).filter(|from| *from > SimTime::ZERO);
     let run = Window { from: SimTime::ZERO, to: scenario.horizon };
@@ -231,6 +232,7 @@ mod tests {
             refusal_latency: crate::random::Distribution::constant(0.0),
             hint: None,
             code: None,
+            models: crate::provider::ModelSet::ALL,
         });
         let demands = demands(&scenario);
         let [report, live] = &demands[..] else { panic!("two classes, one limit") };

@@ -36,13 +36,16 @@ impl StepSettings {
 
     /// The warning with its settings where the step has them.
     pub(super) fn place(&self, mut warning: Warning) -> Warning {
-        for (from, to) in &self.moved {
-            let said = format!("`{from}");
-            if warning.path.starts_with(from.as_str()) || warning.hint.contains(&said) {
-                warning.path = warning.path.replacen(from.as_str(), to, 1);
-                warning.hint = warning.hint.replace(&said, &format!("`{to}"));
-            }
-        }
+        warning.path = self.moved(&warning.path);
+        // What is to be set stands between back-ticks.
+        let parts = warning.hint.split('`').enumerate();
+        let parts = parts.map(|(n, part)| if n % 2 == 1 { self.moved(part) } else { part.to_owned() });
+        warning.hint = parts.collect::<Vec<String>>().join("`");
         warning
+    }
+
+    fn moved(&self, path: &str) -> String {
+        let fits = |(from, to): &(String, String)| path.strip_prefix(from.as_str()).map(|rest| format!("{to}{rest}"));
+        self.moved.iter().find_map(fits).unwrap_or_else(|| path.to_owned())
     }
 }

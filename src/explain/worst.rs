@@ -96,7 +96,9 @@ impl StepTally {
     fn of(client: &Client, guards: &[Guard], choices: &[Answer]) -> StepTally {
         let inside = &client.elements()[..client.queue_element().unwrap_or(client.elements().len())];
         let call = client.client_elements();
-        let requests = Tally::through(Tally::one_each(choices), client, call, guards);
+        let (hops, own) = call.split_at(client.hops().len());
+        let behind = Tally::through(Tally::one_each(choices), client, hops, guards);
+        let requests = Tally::through(behind.seen_through_hops(client), client, own, guards);
         let step = Tally::through(requests.clone(), client, &inside[call.len()..], guards);
         let began = Tally { most: requests.most.iter().map(|(answer, _)| (*answer, 1)).collect() };
         let calls = Tally::through(began, client, &inside[call.len()..], guards);
@@ -134,6 +136,25 @@ impl Tally {
             }
         }
         self
+    }
+
+    /// What the client sees of what a hop ends in. It may also give up on the hop at any time.
+    fn seen_through_hops(self, client: &Client) -> Tally {
+        if client.hops().is_empty() {
+            return self;
+        }
+        let mut seen = Tally { most: Vec::with_capacity(self.most.len()) };
+        if client.ever_leaves_hops() {
+            seen.most.push((Answer::TIMED_OUT, self.worst()));
+        }
+        for (answer, requests) in self.most {
+            let answer = answer.through_a_hop();
+            match seen.most.iter_mut().find(|(known, _)| *known == answer) {
+                Some((_, most)) => *most = requests.max(*most),
+                None => seen.most.push((answer, requests)),
+            }
+        }
+        seen
     }
 
     /// A hedge may send all of its requests before the first answer is back.

@@ -45,7 +45,7 @@ pub(super) fn class_metrics(
         ("responses", responses(total, answers)),
         ("tasks_with_429", count(counts.tasks_with_429)),
         ("tasks_with_429_share", ratio(counts.tasks_with_429, counts.offered)),
-        ("requests_429_share", ratio(counts.requests_with_429, counts.requests)),
+        ("requests_429_share", ratio(counts.requests_with_429, counts.provider_requests)),
         ("tasks_with_overload", count(counts.tasks_with_overload)),
         ("tasks_with_overload_share", ratio(counts.tasks_with_overload, counts.offered)),
         ("short_circuited", count(counts.short_circuited)),

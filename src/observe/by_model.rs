@@ -3,6 +3,7 @@
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::stack::Client;
 use crate::provider::{AnsweredBy, NO_MODEL, Provider};
+use crate::random::Key;
 use crate::scenario::Scenario;
 use crate::traffic::TrafficClass;
 
@@ -13,6 +14,8 @@ pub struct ModelLedger {
     pub models: Vec<u8>,
     /// The place of each index among them.
     places: Vec<u8>,
+    /// A word for each of all models, by its index: which one was asked is a fact of a run.
+    words: Vec<u64>,
     counts: Vec<u64>,
     answers: usize,
     faults: usize,
@@ -64,7 +67,10 @@ impl ModelLedger {
         models.iter().zip(0..).for_each(|(model, place)| places[*model as usize] = place);
         let Provider { faults, limits, slots, .. } = &scenario.provider;
         let (faults, limits) = (faults.len(), (limits.len() + slots.len(), limits.len()));
-        let mut ledger = ModelLedger { models, places, counts: Vec::new(), answers, faults, limits };
+        let mut words = vec![0; NO_MODEL as usize + 1];
+        let names = scenario.provider.models.iter().map(|model| Key::word(&model.name));
+        words.iter_mut().zip(names).for_each(|(word, name)| *word = name);
+        let mut ledger = ModelLedger { models, places, words, counts: Vec::new(), answers, faults, limits };
         ledger.counts = vec![0; cells * ledger.models.len() * ledger.width()];
         Some(ledger)
     }
@@ -84,6 +90,12 @@ impl ModelLedger {
     #[inline]
     pub fn sent(&mut self, cell: u16, model: u8) {
         self.row(cell, model)[0] += 1;
+    }
+
+    /// The word of a model.
+    #[inline]
+    pub fn word(&self, model: u8) -> u64 {
+        self.words[model as usize]
     }
 
     /// It is answered: `place` is that of the answer among those that are counted apart.

@@ -144,9 +144,9 @@ fn subtitle(sheet: &mut Sheet, view: &View<'_>, mut y: f64) -> f64 {
 
 /// How large the run is: `500 report jobs for 8 workers and 7,044 live turns; 700,000 input tokens per minute`.
 fn size(facts: &Facts<'_>) -> String {
-    // Many classes of one task each are told in their rows.
+    // A few tasks of many classes are told in their rows.
     let tracks = &facts.result.tracks;
-    let rows = tracks.len() > 3 && tracks.len() == facts.scenario.traffic.len();
+    let rows = !tracks.is_empty() && facts.scenario.traffic.len() > 3;
     let classes: Vec<String> = facts
         .classes()
         .into_iter()
@@ -181,8 +181,14 @@ fn size(facts: &Facts<'_>) -> String {
             )
         })
         .collect();
-    let mut parts =
-        vec![if rows { format!("{} tasks, one of each class", tracks.len()) } else { enumerated(&classes) }];
+    let slots = facts.scenario.provider.slots.iter();
+    let slots = slots.map(|slots| format!("{} in flight", number::of(f64::from(slots.amount), "request")));
+    let limits: Vec<String> = limits.into_iter().chain(slots).collect();
+    let mut parts = vec![if rows {
+        format!("{} tasks of {} classes", tracks.len(), facts.scenario.traffic.len())
+    } else {
+        enumerated(&classes)
+    }];
     if !limits.is_empty() {
         parts.push(format!("limit{}: {}", if limits.len() > 1 { "s" } else { "" }, limits.join(", ")));
     }
@@ -296,9 +302,10 @@ fn absent(view: &View<'_>, panels: &[Panel]) -> Option<String> {
     } else if !told && !has(|body| matches!(body, Body::Share(_))) {
         missing.push("no live turn met a 429 or failed".to_string());
     }
-    if facts.scenario.provider.limits.is_empty() {
+    let provider = &facts.scenario.provider;
+    if provider.limits.is_empty() && provider.slots.is_empty() {
         missing.push("the provider has no limit".to_string());
-    } else if !has(|body| matches!(body, Body::Level(_))) {
+    } else if !provider.limits.is_empty() && !has(|body| matches!(body, Body::Level(_))) {
         missing.push("no limit was drawn on in the time shown".to_string());
     }
     if !told && facts.jobs().is_empty() {

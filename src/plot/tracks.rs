@@ -4,7 +4,7 @@
 use super::facts::capital;
 use super::font::Face;
 use super::form::Form;
-use super::number;
+use super::number::{self, TimeUnit};
 use super::panel::{Body, Panel, TICK_GAP, Unit, View};
 use super::queue::cross_at;
 use super::scale::Scale;
@@ -186,7 +186,13 @@ impl Row {
     fn sum(&self, sheet: &mut Sheet, view: &View<'_>, y: f64) {
         let (form, theme) = (view.form, view.theme);
         let n = self.track.requests.len() as f64;
-        let took = |at: f64| number::time(at - self.track.arrived.as_secs_f64());
+        // Seconds stay seconds where the axis counts them, so that the eye can go from one to the other.
+        let took = |at: f64| match at - self.track.arrived.as_secs_f64() {
+            seconds if seconds >= 100.0 && view.axis.unit == TimeUnit::Second => {
+                format!("{}\u{a0}s", number::count(seconds))
+            }
+            seconds => number::time(seconds),
+        };
         let (fate, color) = match self.track.ended {
             Some((at, Fate::Delivered)) => (format!("answered in {}", took(at.as_secs_f64())), theme.second),
             Some((at, Fate::Failed)) => (format!("failed after {}", took(at.as_secs_f64())), theme.ink),

@@ -165,6 +165,26 @@ impl Answer {
         self
     }
 
+    /// What the client of a gateway, a proxy or a mesh sees of a failure behind it. Whoever answers in the provider's
+    /// place has a status to say: 504 when it waited in vain, 502 when the connection failed, 503 for what its own guards
+    /// refused, 413 for what it found too large (RFC 9110, 15.5 and 15.6). A stream that fell silent is broken off.
+    #[must_use]
+    pub const fn through_a_hop(self) -> Answer {
+        match self.outcome {
+            Outcome::TimedOut | Outcome::ConnectTimedOut | Outcome::WriteTimedOut => Answer::refused(504),
+            Outcome::Unreachable | Outcome::Dropped => Answer::refused(502),
+            Outcome::ShortCircuited | Outcome::LimiterFull | Outcome::PoolTimedOut => Answer::refused(503),
+            Outcome::TooLarge => Answer::refused(413),
+            Outcome::Silent => Answer::failed(Outcome::StreamBroken),
+            Outcome::Delivered
+            | Outcome::Refused
+            | Outcome::CutShort
+            | Outcome::StreamFailed
+            | Outcome::StreamBroken
+            | Outcome::Cancelled => self,
+        }
+    }
+
     /// Whether the caller has what it wanted.
     pub const fn is_delivered(&self) -> bool {
         matches!(self.outcome, Outcome::Delivered)

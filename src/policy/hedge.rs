@@ -2,7 +2,7 @@
 //! first (Dean and Barroso 2013, "The tail at scale"). It buys a short tail with extra load, and in an overload, when
 //! every request is late, with the most extra load at the worst moment.
 
-use super::answer::Answer;
+use super::answer::{Answer, Hint};
 use super::classify::Classification;
 use crate::units::SimDuration;
 
@@ -17,6 +17,20 @@ pub struct Hedge {
     pub goes_on_after: Classification,
     /// Whether such a failure sends the next request at once instead of waiting out the delay (as gRPC does).
     pub next_after_failure: bool,
+    /// Whether a hint that comes with such a failure says when the next request goes out, or that none does (as gRPC's
+    /// pushback).
+    pub obeys_hints: bool,
+}
+
+/// What a failure that ends nothing does to the next request of a hedge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Onward {
+    /// It goes out when it was due.
+    AsDue,
+    /// It goes out after so long; zero is at once.
+    After(SimDuration),
+    /// No more go out; what is still out may succeed.
+    NoMore,
 }
 
 impl Hedge {
@@ -26,5 +40,15 @@ impl Hedge {
     /// Whether an answer ends the request, or the others may still bring a better one.
     pub fn ends_with(&self, answer: &Answer) -> bool {
         answer.is_delivered() || !self.goes_on_after.repeats(answer)
+    }
+
+    /// What becomes of the next request after a failure that does not end the hedge.
+    pub const fn onward(&self, answer: &Answer) -> Onward {
+        match answer.hint {
+            Hint::After(wait) if self.obeys_hints => Onward::After(wait),
+            Hint::Never if self.obeys_hints => Onward::NoMore,
+            _ if self.next_after_failure => Onward::After(SimDuration::ZERO),
+            _ => Onward::AsDue,
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Hops stand between the client and the provider and retry by themselves. The client waits for the hop as a whole: when
-//! its timeout passes, it sees a timeout, whatever the hop is doing, and the hop drops what it has under way.
+//! its timeout passes, it sees a timeout, whatever the hop is doing, and the hop drops what it has under way. Of what
+//! fails behind the hop it sees the status with which the hop answers.
 
 use super::answer::Answer;
 use super::element::Role;
@@ -7,6 +8,7 @@ use super::fallback::Fallback;
 use super::retry::LayerState;
 use super::retry_budget::Passage;
 use super::stack::{Client, Cursor, Host};
+use super::timeouts::shorter;
 use crate::units::{SimDuration, SimTime};
 
 /// What an execution is doing that has begun a step.
@@ -21,9 +23,22 @@ pub enum Standing {
 }
 
 impl Client {
-    /// How much longer the client waits for the hop.
-    pub(super) fn left_for_hops(&self, states: &[LayerState], now: SimTime) -> Option<SimDuration> {
-        self.patience_with_hops(states).map(|until| until.since(now))
+    /// What is left for a request of a hop: until the client leaves, or the hop's own total time is over where its
+    /// attempts get no more than that.
+    pub(super) fn left_in_hops(&self, states: &[LayerState], now: SimTime) -> Option<SimDuration> {
+        let left = self.patience_with_hops(states).map(|until| until.since(now));
+        if !self.hop_patience.shrinks {
+            return left;
+        }
+        let hops = self.hops().iter().zip(states);
+        shorter(left, hops.filter_map(|(element, state)| element.role.policy()?.left_at(state, now)).min())
+    }
+
+    /// Until when a request that is sent now, and others in its place, may take at most: a total time that shrinks their
+    /// timeouts, or the client of a hop, ends them all.
+    pub fn time_ends(&self, states: &[LayerState], now: SimTime) -> SimTime {
+        let left = if self.hop_edge > 0 { self.left_in_hops(states, now) } else { self.left_at(states, now) };
+        left.map_or(SimTime::NEVER, |left| now + left)
     }
 
     /// Until when the client waits for what it has sent to a hop.
@@ -38,9 +53,31 @@ impl Client {
         self.hop_edge > 0 && self.patience_with_hops(states).is_some_and(|until| until <= now)
     }
 
+    /// Whether the client has a timeout with which it may give up on a hop.
+    pub fn ever_leaves_hops(&self) -> bool {
+        self.hop_edge > 0 && (self.patience().shrinks || self.patience().timeouts.until_answered().is_some())
+    }
+
+    /// Whether a hop gives up a request of its own to which no answer comes.
+    pub fn hops_end_waiting(&self) -> bool {
+        self.hop_edge > 0 && self.hop_patience.timeouts.until_answered().is_some()
+    }
+
     /// Whether the walk stands at a hop.
     pub(super) const fn is_in_hops(&self, cursor: Cursor) -> bool {
         (cursor.at as usize) < self.hop_edge
+    }
+
+    /// What element `at` sees of an answer that the provider gave, or its absence.
+    #[must_use]
+    pub fn seen_at(&self, at: usize, answer: &Answer) -> Answer {
+        if self.hop_edge > 0 && at >= self.hop_edge { answer.through_a_hop() } else { *answer }
+    }
+
+    /// What the element outside of `at` sees of an answer that `at` lets out.
+    #[inline]
+    pub(super) const fn let_out(&self, at: usize, answer: Answer) -> Answer {
+        if at + 1 == self.hop_edge { answer.through_a_hop() } else { answer }
     }
 
     /// Gives back what the elements from `from` to `to` hold for somebody who no longer wants an answer.

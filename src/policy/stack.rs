@@ -58,9 +58,9 @@ impl Client {
             let policies = part.iter().filter_map(|element| element.role.policy());
             policies.fold(Timeouts::NONE, |all, policy| all.and(policy.timeout))
         };
-        let shrinks = elements.iter().any(|element| element.role.policy().is_some_and(|p| p.timeout_shrinks));
-        let patience = Patience::new(shortest(&elements[hop_edge..queue_edge]), shrinks);
-        let hop_patience = Patience::new(shortest(&elements[..hop_edge]), false);
+        let shrinks = |part: &[Element]| part.iter().filter_map(|e| e.role.policy()).any(|p| p.timeout_shrinks);
+        let part = |part: &[Element]| Patience::new(shortest(part), shrinks(part));
+        let (patience, hop_patience) = (part(&elements[hop_edge..queue_edge]), part(&elements[..hop_edge]));
         let grammar = HintGrammar::plain();
         Some(Client { name, for_tests, elements, hop_edge, call_edge, queue_edge, patience, hop_patience, grammar })
     }
@@ -121,7 +121,7 @@ impl Client {
     #[inline]
     pub fn gives_up(&self, states: &[LayerState], now: SimTime, course: &Course) -> Option<(SimTime, Outcome)> {
         if self.hop_edge > 0 {
-            return self.hop_patience.gives_up(now, self.left_for_hops(states, now), course);
+            return self.hop_patience.gives_up(now, self.left_in_hops(states, now), course);
         }
         self.patience.gives_up(now, self.left_at(states, now), course)
     }
@@ -129,7 +129,7 @@ impl Client {
     /// Whether somebody gives up a request that is sent at the beginning of the run and would go like this.
     pub fn ever_gives_up(&self, course: &Course) -> bool {
         let gives_up = |patience: &Patience| patience.gives_up(SimTime::ZERO, None, course).is_some();
-        self.patience.shrinks || gives_up(&self.patience) || gives_up(&self.hop_patience)
+        self.patience.shrinks || self.hop_patience.shrinks || gives_up(&self.patience) || gives_up(&self.hop_patience)
     }
 
     /// The longest time that a request which leaves the client for a hop now may take.
@@ -139,7 +139,7 @@ impl Client {
 
     /// What is left for a request that leaves the client now, where some layer's attempts get no more than that.
     #[inline]
-    fn left_at(&self, states: &[LayerState], now: SimTime) -> Option<SimDuration> {
+    pub(super) fn left_at(&self, states: &[LayerState], now: SimTime) -> Option<SimDuration> {
         if !self.patience.shrinks {
             return None;
         }
@@ -204,7 +204,7 @@ impl Client {
                 self.leave_hops(cursor.inside(), states, cursor, now, host)
             }
             Input::Woken => match self.overslept(states, *cursor, now, host) {
-                Some(at) => self.outward(at + 1, &Answer::TIMED_OUT, states, cursor, now, host),
+                Some(at) => self.outward(at + 1, &self.let_out(at, Answer::TIMED_OUT), states, cursor, now, host),
                 None => Walk::GoesOn(cursor.inside()),
             },
             Input::Answered(answer) if answer.outcome == Outcome::TimedOut && self.has_left_hops(states, now) => {
@@ -217,7 +217,8 @@ impl Client {
             }
             Input::Refused(why) => {
                 host.note(Note::Refused(cursor.at as usize, why));
-                self.outward(cursor.at as usize + 1, &Answer::failed(why), states, cursor, now, host)
+                let at = cursor.at as usize;
+                self.outward(at + 1, &self.let_out(at, Answer::failed(why)), states, cursor, now, host)
             }
         };
         // A guard that is asked again stands inside a call which has begun before.
@@ -229,7 +230,9 @@ impl Client {
             };
             outward = match self.inward(below, asked_again, states, cursor, now, host) {
                 Inward::Stops(next) => return next,
-                Inward::Refused(from, why) => self.outward(from, &Answer::failed(why), states, cursor, now, host),
+                Inward::Refused(at, why) => {
+                    self.outward(at + 1, &self.let_out(at, Answer::failed(why)), states, cursor, now, host)
+                }
             };
             asked_again = false;
         }
@@ -308,7 +311,7 @@ impl Client {
                     }
                     Gate::Refuse(why) => {
                         host.note(Note::Refused(at, why));
-                        return Inward::Refused(at + 1, why);
+                        return Inward::Refused(at, why);
                     }
                 },
                 Role::Hedge(_) => {}
@@ -333,16 +336,17 @@ impl Client {
         host: &mut impl Host,
     ) -> Walk {
         let end = if cursor.is_part { self.queue_edge } else { self.elements.len() };
+        let mut answer = *answer;
         for at in from..end {
             if at == self.call_edge {
-                host.note(Note::CallEnded(*answer));
+                host.note(Note::CallEnded(answer));
             }
             let budget = self.elements[at].role.policy().and_then(|policy| policy.budget.as_ref());
             if let Some(budget) = budget.filter(|_| states[at].paid > 0) {
                 host.call_passes(at, budget, Passage::RetryEnds, now);
             }
             match &self.elements[at].role {
-                Role::Guard(guard) => host.passed_back(*guard, answer, now),
+                Role::Guard(guard) => host.passed_back(*guard, &answer, now),
                 Role::Hedge(_) => {}
                 Role::Retry(_) | Role::Queue(..) | Role::Fallback(_) if answer.is_delivered() => {
                     if let Some(budget) = budget {
@@ -350,13 +354,14 @@ impl Client {
                     }
                 }
                 Role::Retry(policy) | Role::Fallback(Fallback { policy, .. }) => {
-                    match decide(policy, at, states, answer, now, host) {
+                    let longest = self.no_longer_than_the_client_waits(SimTime::NEVER, at, states);
+                    match decide(policy, at, states, &answer, now, longest, host) {
                         None => {}
                         Some(until) if until == now => return Walk::GoesOn(at),
                         Some(until) => {
                             cursor.stand(at, false);
                             return Walk::Stops(Next::Sleep {
-                                until: self.no_longer_than_the_client_waits(until, at, states),
+                                until: until.min(longest),
                                 why: Waiting::Retry,
                                 holds_worker: policy.holds_worker,
                             });
@@ -364,7 +369,7 @@ impl Client {
                     }
                 }
                 Role::Queue(policy, requeue) => {
-                    if let Some(at) = decide(policy, at, states, answer, now, host) {
+                    if let Some(at) = decide(policy, at, states, &answer, now, SimTime::NEVER, host) {
                         return Walk::Stops(Next::Requeue { at, requeue: *requeue });
                     }
                 }
@@ -372,11 +377,12 @@ impl Client {
             if let Some(budget) = budget {
                 host.call_passes(at, budget, Passage::Leaves, now);
             }
+            answer = self.let_out(at, answer);
         }
         if self.call_edge == end && from <= end {
-            host.note(Note::CallEnded(*answer));
+            host.note(Note::CallEnded(answer));
         }
-        Walk::Stops(Next::Done(*answer))
+        Walk::Stops(Next::Done(answer))
     }
 }
 
@@ -392,17 +398,19 @@ enum Walk {
 enum Inward {
     /// Nothing more can be done now.
     Stops(Next),
-    /// A guard refused: it turns round and goes on outward from this element on.
+    /// This guard refused: it turns round and goes on outward.
     Refused(usize, Outcome),
 }
 
-/// When element `at` tries again, or `None` where it hands the failure on.
+/// When element `at` tries again, or `None` where it hands the failure on. It waits until `longest` at most: a hop's
+/// client may leave before.
 fn decide(
     policy: &RetryPolicy,
     at: usize,
     states: &mut [LayerState],
     answer: &Answer,
     now: SimTime,
+    longest: SimTime,
     host: &mut impl Host,
 ) -> Option<SimTime> {
     let attempt = states[at].attempts;
@@ -416,7 +424,7 @@ fn decide(
     let host = host.into_inner();
     match decision {
         Decision::Retry { at: until } => {
-            host.note(Note::Retried(at, until - now));
+            host.note(Note::Retried(at, until.min(longest).since(now)));
             Some(until)
         }
         Decision::GiveUp(why) => {

@@ -6,7 +6,7 @@
 //! Not held: the client-side rate limiter that the mode `adaptive` adds to `standard` (it is a guard); error codes that
 //! legacy repeats only with status 400; services other than Bedrock, some of which have a ladder of their own.
 
-use super::{Family, Source, Spoken, Version, Word, also, as_it_is, retries_to_attempts, word};
+use super::{Family, Source, Spoken, Version, Word, also, retries_to_attempts, table, text, word};
 use crate::document::{Value, parse};
 use crate::policy::Kind;
 
@@ -46,7 +46,7 @@ const LEGACY: &str = concat!(
     "backoff_by_kind = []\n",
     "hint = \"ignore\"\n",
     "budget = \"none\"\n",
-    "timeout = \"60s\"\n",
+    "timeout = { connect = \"60s\", read = \"60s\" }\n",
 );
 
 /// Mode `standard` of the older version.
@@ -63,7 +63,7 @@ const OLD_STANDARD: &str = concat!(
     "budget = { quota = { capacity = 500, cost = 5, ",
     "costs = [{ on = [\"connect_timeout\", \"read_timeout\"], cost = 10 }], ",
     "refund = 1, retried_refund = \"last_retry\" } }\n",
-    "timeout = \"60s\"\n",
+    "timeout = { connect = \"60s\", read = \"60s\" }\n",
 );
 
 /// Mode `standard` of the newer version.
@@ -84,7 +84,7 @@ const STANDARD: &str = concat!(
     "budget = { quota = { capacity = 500, cost = 14, costs = [{ on = { failures = [429], codes = [",
     throttling_codes!(),
     "] }, cost = 5 }], refund = 1, retried_refund = \"last_retry\" } }\n",
-    "timeout = \"60s\"\n",
+    "timeout = { connect = \"60s\", read = \"60s\" }\n",
 );
 
 const WORDS: &[Word] = &[
@@ -104,10 +104,20 @@ const WORDS: &[Word] = &[
     also("mode", "hint", of_mode),
     also("mode", "hint_headers", of_mode),
     also("mode", "budget", of_mode),
-    word("read_timeout", "timeout", "the longest time of one request (default \"60s\")", as_it_is),
+    word(
+        "read_timeout",
+        "timeout",
+        "the longest time until an answer begins, and between its pieces (default \"60s\")",
+        timeout,
+    ),
 ];
 
 /// The defaults of the mode that is said.
+/// The time for reading; connecting keeps its own.
+fn timeout(spoken: &Spoken<'_>) -> Option<Value> {
+    Some(table([("connect", text("60s")), ("read", spoken.field.node.value.clone())]))
+}
+
 fn mode(spoken: &Spoken<'_>) -> Option<&'static str> {
     let standard = if spoken.version.number == "1.40" { OLD_STANDARD } else { STANDARD };
     let modes = [("legacy", LEGACY), ("standard", standard), ("adaptive", standard)];

@@ -2,9 +2,7 @@
 //! long it is, until a limit is given: then a longer one ends the retries. Zero is no hint, a date in the past or a
 //! negative number is a millisecond, and a 413 is repeated only with a hint.
 
-use super::{
-    Family, Source, Spoken, Version, Word, also, as_it_is, duration, exponential, form, http, obey, table, text, word,
-};
+use super::{Family, Source, Spoken, Version, Word, also, duration, exponential, form, http, obey, table, text, word};
 use crate::document::{Field, Value};
 use crate::policy::Kind;
 use crate::units::SimDuration;
@@ -40,7 +38,7 @@ const WORDS: &[Word] = &[
     word("backoffLimit", "backoff", "the longest wait, noise left out", backoff),
     word("noise", "jitter", "what is added to a wait at random (default \"100ms\")", noise),
     word("maxRetryAfter", "hint", "the longest retry-after; a longer one ends the retries", hint),
-    word("timeout", "timeout", "the longest time of one request, and of a retry-after", as_it_is),
+    word("timeout", "timeout", "the longest time of one request as a whole, and of a retry-after", timeout),
     also("timeout", "hint", hint),
 ];
 
@@ -64,6 +62,11 @@ pub(super) fn repeated(statuses: &[u16], words: &[&str], reads_a_hint: bool) -> 
         return table([("failures", failures), ("with_hint", http::failures(&[TOO_LARGE], &[]))]);
     }
     failures
+}
+
+/// `timeout.request` counts until all of the answer is there.
+fn timeout(spoken: &Spoken<'_>) -> Option<Value> {
+    Some(table([("total", spoken.field.node.value.clone())]))
 }
 
 fn backoff(spoken: &Spoken<'_>) -> Option<Value> {

@@ -16,7 +16,12 @@ pub(super) static FAMILY: Family = Family {
     versions: &[Version {
         number: "1.110",
         source: Source::Measured("litellm 1.110.2 over openai 3.57.0"),
-        defaults: stainless_defaults!("500ms", "cap = \"120s\", above = \"give_up\"", "infinite = \"nothing\""),
+        defaults: stainless_defaults!(
+            "500ms",
+            "cap = \"120s\", above = \"give_up\"",
+            "infinite = \"nothing\"",
+            "\"600s\""
+        ),
     }],
     words: &[
         word("num_retries", "max_attempts", "tries after the first one; wins over max_retries", retries),

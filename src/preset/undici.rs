@@ -4,7 +4,7 @@
 //!
 //! Not held: an answer cut short is asked for again by a range of bytes, which the model's answers do not have.
 
-use super::{Family, Source, Spoken, Version, Word, also, as_it_is, exponential, http, obey, table, text, word};
+use super::{Family, Source, Spoken, Version, Word, also, exponential, http, obey, table, text, word};
 use crate::document::{Field, Value};
 use crate::policy::Kind;
 use crate::units::SimDuration;
@@ -17,14 +17,14 @@ pub(super) static FAMILY: Family = Family {
     words: WORDS,
 };
 
-/// The timeout is the agent's own for the head of an answer.
+/// The timeouts are the agent's own for a connection, for the head of an answer and between the pieces of its body.
 const DEFAULTS: &str = concat!(
     "max_attempts = 6\n",
     "retry_on = [429, 500, 502, 503, 504, \"unreachable\", \"drop\"]\n",
     "backoff = { exponential = { initial = \"500ms\", factor = 2.0, cap = \"30s\" } }\n",
     "hint = { obey = { cap = \"30s\", above = \"clamp\" } }\n",
     "hint_headers = [{ header = \"retry-after\" }]\n",
-    "timeout = \"300s\"\n",
+    "timeout = { connect = \"10s\", read = \"300s\" }\n",
     "hands_back = { unretried = [\"400..428\", \"430..499\", \"501..501\", \"505..599\"] }\n",
 );
 
@@ -39,7 +39,7 @@ const WORDS: &[Word] = &[
     word("maxTimeout", "backoff", "the longest wait, its own or a retry-after (default \"30s\")", backoff),
     also("maxTimeout", "hint", hint),
     word("retryAfter", "hint", "nothing: retry-after is obeyed even where this is false (default true)", hint),
-    word("headersTimeout", "timeout", "the longest time until an answer begins (default \"300s\")", as_it_is),
+    word("headersTimeout", "timeout", "the longest time until an answer begins (default \"300s\")", timeout),
 ];
 
 const STATUSES: [u16; 5] = [429, 500, 502, 503, 504];
@@ -53,6 +53,10 @@ fn retry_on(spoken: &Spoken<'_>) -> Option<Value> {
 fn hands_back(spoken: &Spoken<'_>) -> Option<Value> {
     let returned = http::all_but(&http::statuses(spoken, "statusCodes", &STATUSES)?);
     Some(table([("unretried", returned), ("exhausted", text("error"))]))
+}
+
+fn timeout(spoken: &Spoken<'_>) -> Option<Value> {
+    Some(table([("connect", text("10s")), ("read", spoken.field.node.value.clone())]))
 }
 
 fn longest(spoken: &Spoken<'_>) -> Option<SimDuration> {

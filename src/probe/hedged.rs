@@ -1,10 +1,11 @@
 //! A hedged request under a script: several attempts that overlap.
 
 use super::path::{Attempt, ask};
+use crate::policy::Role;
 use crate::policy::answer::Answer;
+use crate::policy::hedge::{Hedge, Onward};
 use crate::policy::retry::LayerState;
 use crate::policy::stack::Client;
-use crate::policy::{Hedge, Role};
 use crate::provider::Script;
 use crate::units::SimTime;
 
@@ -20,10 +21,15 @@ pub(super) fn hedged(
     let first = attempts.len();
     let element = client.elements().iter().position(|element| matches!(element.role, Role::Hedge(_)));
     let (mut out, mut due): (Vec<usize>, _) = (Vec::new(), Some(now));
+    let end = client.time_ends(states, now);
     loop {
         let next = out.iter().copied().min_by_key(|n| (attempts[*n].ended, *n));
         // At one instant answers come first.
         if let Some(at) = due.filter(|at| next.is_none_or(|n| *at < attempts[n].ended)) {
+            // All that were sent have failed, and nobody waits for what would be due later.
+            if at >= end && attempts.len() > first {
+                return (end, Answer::TIMED_OUT);
+            }
             if let Some(last) = attempts[first..].last_mut() {
                 last.retried_by = element;
             }
@@ -45,9 +51,15 @@ pub(super) fn hedged(
             }
             return (ended, answer);
         }
-        if due.is_some() && hedge.next_after_failure {
-            due = Some(ended);
-        } else if due.is_none() && out.is_empty() {
+        if ended >= end && out.is_empty() {
+            return (ended, answer);
+        }
+        due = match hedge.onward(&answer) {
+            Onward::After(wait) => due.map(|_| ended + wait),
+            Onward::NoMore => None,
+            Onward::AsDue => due,
+        };
+        if due.is_none() && out.is_empty() {
             return (ended, answer);
         }
     }

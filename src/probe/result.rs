@@ -1,6 +1,6 @@
 //! What a probe found out.
 
-use super::path::{End, MOST_ATTEMPTS, Path, walk};
+use super::path::{Attempt, End, MOST_ATTEMPTS, Path, walk};
 use crate::policy::answer::Outcome;
 use crate::policy::backoff::Always;
 use crate::policy::classify::StatusSet;
@@ -61,7 +61,7 @@ pub struct Probe {
     pub waits: Vec<Span>,
     /// All waits together.
     pub total_wait: Span,
-    /// From the first attempt until the caller has its answer.
+    /// From the first attempt until the caller has its answer; where that never comes, until the last one was sent.
     pub total: Span,
     /// What the caller gets: `ok`, `raised 429`, `returned 503`, `hangs`, `waits past 36 years`, `goes on`,
     /// `never stops`.
@@ -95,8 +95,11 @@ fn found(client: &Client, script: &Script, first: &Path, paths: &[Path]) -> Prob
     let longest = paths.iter().map(|path| path.attempts.len()).max().unwrap_or(0);
     let waits = spans(client, script, paths, longest);
     let total_wait = sum_span(&waits, paths, |path| path.waits().sum(), client);
-    let lasted =
-        |path: &Path| path.attempts.last().map_or(SimDuration::ZERO, |last| last.ended.since(first_sent(path)));
+    let lasted = |path: &Path| {
+        // What hangs has no end to count to.
+        let until = |last: &Attempt| if path.end == End::Hangs { last.sent } else { last.ended };
+        path.attempts.last().map_or(SimDuration::ZERO, |last| until(last).since(first_sent(path)))
+    };
     let took: SimDuration = lasted(first).saturating_sub(first.waits().sum());
     let total = Span { min: total_wait.min + took, mean_s: mean(paths.iter().map(lasted)), max: total_wait.max + took };
     let total = Span { mean_s: if total.min == total.max { total.min.as_secs_f64() } else { total.mean_s }, ..total };
@@ -321,5 +324,11 @@ mod tests {
         assert_eq!(late.outcome, "waits past 36 years");
         let patient = client("max_attempts = 2, backoff = { fixed = \"1s\" }");
         assert_eq!(ask(&patient, "hang").outcome, "hangs");
+        // By hand: a first request of 2 s, a wait of 1 s, and then nothing: 3 s are all that can be told.
+        for silence in ["hang", "connect_hang", "silence at=5s"] {
+            let stuck = ask(&patient, &format!("slow=2s 503, {silence}"));
+            let total = SimDuration::from_secs(3);
+            assert_eq!((stuck.outcome.as_str(), stuck.total.min, stuck.total.max), ("hangs", total, total));
+        }
     }
 }

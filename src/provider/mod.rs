@@ -72,7 +72,8 @@ impl Provider {
         let described = self.models.iter().any(|model| model.latency.is_some() || model.context_window.is_some());
         let some = |models: ModelSet| !models.is_all();
         let limits = self.limits.iter().any(|limit| some(limit.models));
-        described || limits || self.faults.iter().any(|fault| some(fault.models))
+        let slots = self.slots.iter().any(|slots| some(slots.models));
+        described || limits || slots || self.faults.iter().any(|fault| some(fault.models))
     }
 
     /// The index of a model; [`NO_MODEL`] for one that nobody knows.

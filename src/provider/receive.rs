@@ -129,7 +129,7 @@ impl<'a> ProviderState<'a> {
             let refusal = Refusal { latency: &limit.refusal_latency, hint: limit.hint, answer: self.refusals[index] };
             return refusal.verdict(shortfall, self.limit_words[index], AnsweredBy::Limit(index), now, request);
         }
-        if let Some((index, wait)) = self.longest_wait(now) {
+        if let Some((index, wait)) = self.longest_wait(now, request.model) {
             let slots = &self.settings.slots[index];
             let refusal = Refusal { latency: &slots.refusal_latency, hint: slots.hint, answer: slots.refusal() };
             return refusal.verdict(wait, Key::word(&slots.name), AnsweredBy::Slots(index), now, request);
@@ -149,18 +149,23 @@ impl<'a> ProviderState<'a> {
         Verdict { course, answer, by: AnsweredBy::Service, admitted: true, carried_out: true, works_until }
     }
 
-    /// The request that was admitted last is served until then: it takes a slot of every limit on requests in flight.
+    /// A request to this model that was admitted just now is served until then: it takes a slot of every limit on
+    /// requests in flight for that model.
     #[inline]
-    pub fn serves_until(&mut self, until: SimTime) {
-        for slots in &mut self.slots {
-            slots.take(until);
+    pub fn serves_until(&mut self, until: SimTime, model: u8) {
+        for (settings, slots) in self.settings.slots.iter().zip(&mut self.slots) {
+            if settings.models.contains(model) {
+                slots.take(until);
+            }
         }
     }
 
-    /// A request that would have been served until then no longer is: its slots are free.
-    pub fn stops_serving(&mut self, until: SimTime) {
-        for slots in &mut self.slots {
-            slots.free(until);
+    /// A request to this model that would have been served until then no longer is: its slots are free.
+    pub fn stops_serving(&mut self, until: SimTime, model: u8) {
+        for (settings, slots) in self.settings.slots.iter().zip(&mut self.slots) {
+            if settings.models.contains(model) {
+                slots.free(until);
+            }
         }
     }
 
@@ -246,8 +251,9 @@ impl<'a> ProviderState<'a> {
 
     /// The limit on requests in flight whose next slot is free last, and in how long; `None` where all have one.
     #[inline]
-    fn longest_wait(&mut self, now: SimTime) -> Option<(usize, SimDuration)> {
+    fn longest_wait(&mut self, now: SimTime, model: u8) -> Option<(usize, SimDuration)> {
         let states = self.settings.slots.iter().zip(&mut self.slots).enumerate();
+        let states = states.filter(|(_, (settings, _))| settings.models.contains(model));
         let full = states.filter_map(|(index, (settings, state))| Some((index, state.wait(settings, now)?)));
         full.max_by_key(|(index, wait)| (*wait, std::cmp::Reverse(*index)))
     }

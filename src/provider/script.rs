@@ -11,8 +11,7 @@ pub use super::script_entry::Entry;
 use super::script_entry::{MOST_HINTS, Phases};
 use crate::policy::answer::{Code, Outcome};
 use crate::policy::header::{HintHeader, Said};
-use crate::units::SimDuration;
-use crate::units::parse;
+use crate::units::{SimDuration, SimTime, parse};
 
 /// What a scripted server answers, in order; the last answer repeats.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +64,12 @@ impl Script {
     /// The statuses of failures in it.
     pub fn statuses(&self) -> Vec<u16> {
         self.entries.iter().map(|entry| entry.status).filter(|status| *status >= 400).collect()
+    }
+
+    /// Whether the answer that repeats is a failure that takes no time.
+    pub fn fails_at_once(&self) -> bool {
+        let (now, none) = (SimTime::ZERO, SimDuration::ZERO);
+        self.entries.last().is_some_and(|last| !last.is_delivered() && last.course(now, none, none).ends == now)
     }
 
     /// All answers in order.
@@ -150,6 +155,13 @@ fn entry(text: &str, span: std::ops::Range<usize>, is_last: bool, now_unix_s: f6
 
 /// A silence that the answer does not have, and what to write instead.
 fn incoherent(read: &Entry) -> Option<(&'static str, &'static str)> {
+    if let (Some(at), Some(_), Some(after), Outcome::Delivered) =
+        (read.phases.at, read.phases.gap, read.after, read.outcome)
+        && at >= after
+    {
+        let hint = "write how long it takes in front, such as slow=10s at=3s for=25s 200";
+        return Some(("is over before it falls silent", hint));
+    }
     match (read.phases.at, read.phases.gap) {
         (None, Some(_)) => Some(("goes silent at no time", "write when it does, such as at=3s")),
         (Some(_), None) if read.outcome != Outcome::Silent => {
@@ -378,6 +390,9 @@ mod tests {
     fn a_silence_that_the_answer_does_not_have_is_refused() {
         assert_eq!(faults("200 for=3s"), ["goes silent at no time"]);
         assert_eq!(faults("200 at=3s"), ["goes silent and does not say for how long"]);
+        // An answer that is there at once has nothing left to fall silent over.
+        assert_eq!(faults("at=3s for=25s 200, slow=3s at=3s for=1s 200"), ["is over before it falls silent"; 2]);
+        assert!(Script::parse("slow=4s at=3s for=25s 200", 0.0).is_ok());
         assert_eq!(faults("silence at=3s for=3s, 529 at=1s for=1s").len(), 2);
         assert_eq!(faults("200 first_tokn=3s"), ["is not known, found first_tokn"]);
         assert_eq!(faults("200 connect=soon").len(), 1);

@@ -60,6 +60,11 @@ impl Entry {
         grammar.read(&hints[..self.hints.len()])
     }
 
+    /// Whether it is what was asked for.
+    pub fn is_delivered(&self) -> bool {
+        self.outcome == Outcome::Delivered
+    }
+
     /// Whether the connection stands and nothing ever comes back.
     pub fn hangs(&self) -> bool {
         self.outcome == Outcome::TimedOut

@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::limit::HintForm;
+use super::model::ModelSet;
 use crate::policy::answer::{Answer, Code};
 use crate::random::Distribution;
 use crate::units::{SimDuration, SimTime};
@@ -25,6 +26,8 @@ pub struct Slots {
     pub hint: Option<HintForm>,
     /// The code in the body of a refusal.
     pub code: Option<String>,
+    /// The models whose requests it counts.
+    pub models: ModelSet,
 }
 
 impl Slots {
@@ -95,6 +98,7 @@ mod tests {
             refusal_latency: Distribution::constant(0.0),
             hint: None,
             code: None,
+            models: ModelSet::ALL,
         };
         let at = |seconds| SimTime::ZERO + SimDuration::from_secs(seconds);
         let mut state = SlotsState::default();

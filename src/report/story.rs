@@ -149,6 +149,16 @@ impl<'a> Story<'a> {
         self.figure(subject, keys)?.center()
     }
 
+    /// What hops between the client and the provider made of each of the client's requests; `None` without hops.
+    pub fn through_hops(&self, subject: &Subject<'a>) -> Option<f64> {
+        let mut hops: Vec<&str> =
+            subject.scenario.clients_of(self.cause).flat_map(Client::hops).map(|hop| hop.name.as_str()).collect();
+        hops.sort_unstable();
+        hops.dedup();
+        let factor = |hop: &&str| self.value(subject, &["factors", hop]).unwrap_or(1.0);
+        (!hops.is_empty()).then(|| hops.iter().map(factor).product())
+    }
+
     /// What the retries made of each request needed. Where jobs outlive the window, most of what they send comes after
     /// it, and only following them to their end says what they cost.
     pub fn multiplied(&self, subject: &Subject<'a>) -> Option<Multiplied> {

@@ -1,5 +1,5 @@
-//! The finding of a run of a few situations, one task each: no class is the cause of anything, so that all of them are
-//! counted together.
+//! The finding of a small run of several situations: no class is the cause of anything, so that all of them are counted
+//! together.
 
 use super::quantity::count;
 use super::story::Subject;
@@ -9,11 +9,15 @@ use crate::sim::Fate;
 /// The fewest classes of which none stands for all.
 const SEVERAL: usize = 3;
 
-/// Whether a run is one task of each of several classes.
+/// Whether a run is a few tasks of several classes, told one by one.
 pub(super) fn is_tally(subject: &Subject<'_>) -> bool {
-    let (tracks, classes) = (&subject.result.tracks, subject.scenario.traffic.len());
-    let one_each = tracks.len() == classes && tracks.iter().enumerate().all(|(i, track)| track.class == i);
-    one_each && classes >= SEVERAL && !subject.is_replicated()
+    !subject.result.tracks.is_empty() && classes(subject) >= SEVERAL && !subject.is_replicated()
+}
+
+/// How many classes have tasks.
+fn classes(subject: &Subject<'_>) -> usize {
+    let tracks = &subject.result.tracks;
+    (0..subject.scenario.traffic.len()).filter(|class| tracks.iter().any(|track| track.class == *class)).count()
 }
 
 /// "Twelve tasks, one of each class, sent 28 requests; six failed, and one was not over."; `None` for any other run.
@@ -32,5 +36,11 @@ pub(super) fn tally(subject: &Subject<'_>) -> Option<String> {
     }
     let tasks = super::words::capitalised(&spelled(tracks.len() as f64));
     let all = count(requests as f64);
-    Some(format!("{tasks} tasks, one of each class, sent {all} requests; {}.", fates.join(", and ")))
+    let classes = classes(subject);
+    let each = if classes == tracks.len() {
+        ", one of each class,".to_owned()
+    } else {
+        format!(" of {} classes", spelled(classes as f64))
+    };
+    Some(format!("{tasks} tasks{each} sent {all} requests; {}.", fates.join(", and ")))
 }

@@ -8,7 +8,7 @@ use super::provider::ReadProvider;
 use super::traffic::ReadClass;
 use crate::document::{Fault, Faults, Place};
 use crate::policy::{Client, Mechanism, Outcome, Role, Scope};
-use crate::provider;
+use crate::provider::{self, Respond};
 use crate::random::distribution::Shape;
 use crate::random::{Distribution, math};
 use crate::traffic::Step;
@@ -102,7 +102,8 @@ fn check_hang(fault: &provider::Fault, hang: Place, parts: &Parts<'_>, faults: &
         let of_step = |step: &Step| step.other.map_or(&own.client, |other| &class.others[other].settings.client);
         let waits = |client: &&Client| {
             let mut policies = client.elements().iter().filter_map(|element| element.role.policy());
-            client.patience().timeouts.until_answered().is_none() && !policies.any(|policy| policy.timeout_shrinks)
+            let ends = client.patience().timeouts.until_answered().is_some() || client.hops_end_waiting();
+            !ends && !policies.any(|policy| policy.timeout_shrinks)
         };
         if let Some(client) = class.class.steps.iter().map(of_step).find(waits) {
             let (class, client) = (&class.class.name, &client.name);
@@ -116,9 +117,14 @@ fn check_hang(fault: &provider::Fault, hang: Place, parts: &Parts<'_>, faults: &
 /// Whether some refusal of the provider may take no time at all.
 fn has_instant_refusals(provider: &ReadProvider<'_>) -> bool {
     let limits = provider.limits.iter().flatten().any(|limit| is_often_instant(&limit.refusal_latency));
-    let faults = provider.faults.iter().flatten().any(|fault| fault.respond.after().is_some_and(is_often_instant));
+    let slots = provider.slots.iter().any(|slots| is_often_instant(&slots.refusal_latency));
+    let fails_at_once = |respond: &Respond| match respond {
+        Respond::Script(script) => script.fails_at_once(),
+        respond => respond.after().is_some_and(is_often_instant),
+    };
+    let faults = provider.faults.iter().flatten().any(|fault| fails_at_once(&fault.respond));
     let windows = provider.models.iter().flatten().any(|model| model.context_window.is_some());
-    limits || faults || windows
+    limits || slots || faults || windows
 }
 
 /// Whether a time comes out as zero, on the clock of whole nanoseconds, so often that what waits for nothing else

@@ -192,13 +192,20 @@ fn check_end(layer: &Layer, place: Place, context: &Context<'_>) -> Option<Place
 fn check_product(drafts: &[Draft], context: &Context<'_>) {
     let mut product = 1_u64;
     for draft in drafts {
-        let Body::Retry(layer) = &draft.body else { continue };
-        let counted = !layer.doubtful && !layer.policy.stops_at_both;
-        let Some(attempts) = layer.policy.max_attempts.filter(|_| counted) else { return };
-        product = product.saturating_mul(u64::from(attempts));
+        let (attempts, place) = match &draft.body {
+            Body::Retry(layer) => {
+                // What has no limit waits between its attempts; the others may make all of theirs at one instant.
+                let counted = !layer.doubtful && !layer.policy.stops_at_both;
+                (layer.policy.max_attempts.filter(|_| counted), layer.attempts)
+            }
+            Body::Hedge(hedge) => (Some(u32::from(hedge.max)), draft.place),
+            Body::Fallback(fallback) => (fallback.policy().max_attempts, draft.place),
+            Body::Guard(_) => (None, draft.place),
+        };
+        product = product.saturating_mul(attempts.map_or(1, u64::from));
         if product > MOST_PRODUCT {
             let message = format!("multiplies to more than 10^9 attempts, found {product}");
-            context.faults.add(Fault::new(layer.attempts, message).hint("lower the attempts of a layer"));
+            context.faults.add(Fault::new(place, message).hint("lower the attempts of a layer"));
             return;
         }
     }

@@ -200,6 +200,10 @@ fn words() -> impl Iterator<Item = &'static str> {
 }
 
 fn remedy(found: &str) -> String {
+    if found == GROUP {
+        return r#"it stands for codes: write { any = true, never = ["permanent"] }, or { codes = ["permanent"] }"#
+            .into();
+    }
     match near::nearest(found, words()) {
         Some(best) => format!("{REMEDY}; did you mean `{best}`?"),
         None => REMEDY.to_owned(),
@@ -261,6 +265,7 @@ mod tests {
             ("[\"6xx\"]", "names no failure, found \"6xx\""),
             ("[\"599..500\"]", "ends below its beginning"),
             ("[\"timeouts\"]", "names no failure, found \"timeouts\""),
+            ("[\"permanent\"]", "names no failure, found \"permanent\""),
             ("429", "must be a list of failures, found 429"),
         ] {
             assert_eq!(read(value), Err(message.to_owned()), "{value}");

@@ -31,6 +31,13 @@ fn settings(field: &Field<'_>) -> Option<Hedge> {
     let delay = delay.and_then(|field| field.duration());
     let goes_on_after = reader.or("on", Classification::ANY, classification);
     let next = reader.or("after_failure", false, |field| field.word(&[("wait", false), ("next", true)]));
+    let hints = reader.or("hint", false, |field| field.word(&[("ignore", false), ("obey", true)]));
     reader.finish();
-    Some(Hedge { max: max? as u8, delay: delay?, goes_on_after: goes_on_after?, next_after_failure: next? })
+    Some(Hedge {
+        max: max? as u8,
+        delay: delay?,
+        goes_on_after: goes_on_after?,
+        next_after_failure: next?,
+        obeys_hints: hints?,
+    })
 }

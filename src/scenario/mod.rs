@@ -21,6 +21,7 @@ mod models;
 mod phases;
 mod provider;
 mod refusal;
+mod refuse;
 mod requests;
 mod slots;
 mod source;

@@ -132,6 +132,9 @@ pub(super) fn settle(provider: &mut ReadProvider<'_>, all_asked: bool, context: 
             limit.models = set(named);
         }
     }
+    for (slots, named) in provider.slots.iter_mut().zip(&provider.slot_models) {
+        slots.models = set(named);
+    }
     for (fault, named) in provider.faults.iter_mut().zip(&provider.fault_models) {
         if let Some(fault) = fault {
             fault.models = set(named);

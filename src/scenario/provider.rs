@@ -1,21 +1,22 @@
 //! Reading the provider: its rate limits and what goes wrong on its side.
 
-use super::context::{Context, Read, each};
+use super::context::{Context, each};
 use super::distribution::{Measure, distribution};
 use super::failures::code;
 use super::models::{Named, models, named};
+use super::refuse::{Refusal, refusal};
 use super::slots::slots;
 use crate::document::{Fault as Wrong, Field, Place, Reader, near};
 use crate::policy::TokenBucket;
 use crate::policy::pacer::Counts;
 use crate::provider::script::Entry;
 use crate::provider::{
-    Abandoned, Fault, HintForm, Limit, Model, ModelSet, Profile, Provider, Respond, Script, Slots, StreamFault,
-    WHOLE_SECOND, Window, default_refusal_latency,
+    Abandoned, Fault, Limit, Model, ModelSet, Profile, Provider, Respond, Script, Slots, StreamFault, Window,
+    default_refusal_latency,
 };
 use crate::random::Distribution;
+use crate::units::SimTime;
 use crate::units::parse::LARGEST;
-use crate::units::{SimDuration, SimTime};
 
 /// The most limits and the most faults.
 const MOST: usize = 64;
@@ -52,6 +53,8 @@ pub(super) struct ReadProvider<'a> {
     pub(super) models: Option<Vec<Model>>,
     /// The models that each limit is for.
     pub(super) limit_models: Vec<Named>,
+    /// The models that each limit on requests in flight is for.
+    pub(super) slot_models: Vec<Named>,
     /// The models that each fault is for.
     pub(super) fault_models: Vec<Named>,
     /// Where it stands.
@@ -69,6 +72,7 @@ pub(super) fn provider<'a>(field: Option<&Field<'a>>, context: &Context<'_>) -> 
         hangs: Vec::new(),
         models: Some(Vec::new()),
         limit_models: Vec::new(),
+        slot_models: Vec::new(),
         fault_models: Vec::new(),
         place: field.map_or(Place::TOP, Field::place),
     };
@@ -76,7 +80,10 @@ pub(super) fn provider<'a>(field: Option<&Field<'a>>, context: &Context<'_>) -> 
     if let Some(limits) = reader.get("limits").and_then(|field| field.table("limits")) {
         for limit in each(&limits, MOST, "limits", |name, field| limit(name, field, &mut read.limit_models)) {
             match limit {
-                Some(ReadLimit::InFlight(slots)) => read.slots.push(slots),
+                Some(ReadLimit::InFlight(slots, models)) => {
+                    read.slots.push(slots);
+                    read.slot_models.push(models);
+                }
                 Some(ReadLimit::Rate(limit)) => read.limits.push(Some(limit)),
                 None => read.limits.push(None),
             }
@@ -135,7 +142,7 @@ pub(super) fn bucket(reader: &Reader<'_>) -> Option<TokenBucket> {
 /// A limit of either kind.
 enum ReadLimit {
     Rate(Limit),
-    InFlight(Slots),
+    InFlight(Slots, Named),
 }
 
 fn limit(name: &str, field: &Field<'_>, models: &mut Vec<Named>) -> Option<ReadLimit> {
@@ -144,11 +151,11 @@ fn limit(name: &str, field: &Field<'_>, models: &mut Vec<Named>) -> Option<ReadL
     let reader = field.table("a limit's settings")?;
     let counts = reader.need("counts", r#"write what is counted, such as "input_tokens""#);
     if counts.as_ref().is_some_and(|field| field.node.as_str() == Some(IN_FLIGHT)) {
-        // Its slots are for all models.
-        models.pop();
-        let slots = slots(name, &reader);
+        let (slots, named) = (slots(name, &reader), named(reader.get("models")));
         reader.finish();
-        return slots.map(ReadLimit::InFlight);
+        let read = ReadLimit::InFlight(slots?, named?);
+        models.pop();
+        return Some(read);
     }
     let all = [Counts::Requests, Counts::InputTokens, Counts::OutputTokens, Counts::TotalTokens];
     let words: Vec<_> = all.iter().map(|counts| (counts.word(), Some(*counts))).chain([(IN_FLIGHT, None)]).collect();
@@ -181,57 +188,6 @@ fn limit(name: &str, field: &Field<'_>, models: &mut Vec<Named>) -> Option<ReadL
         code,
         models: ModelSet::ALL,
     }))
-}
-
-/// How a limit refuses.
-pub(super) struct Refusal {
-    /// The status.
-    pub(super) status: u16,
-    /// Seconds until it is back.
-    pub(super) after: Distribution,
-    /// Its hint.
-    pub(super) hint: Option<HintForm>,
-    /// The code in its body.
-    pub(super) code: Option<String>,
-}
-
-impl Refusal {
-    /// A refusal that says nothing of when to come back.
-    pub(super) fn without_hint() -> Refusal {
-        Refusal { hint: None, ..Refusal::default() }
-    }
-}
-
-/// Real providers say whole seconds.
-const WHOLE_SECONDS: HintForm = HintForm { minimum: SimDuration::ZERO, round_up_to: WHOLE_SECOND };
-
-impl Default for Refusal {
-    fn default() -> Self {
-        Refusal { status: 429, after: default_refusal_latency(), hint: Some(WHOLE_SECONDS), code: None }
-    }
-}
-
-/// How a limit refuses; what is not said is as in `default`.
-pub(super) fn refusal(field: &Field<'_>, default: &Refusal) -> Option<Refusal> {
-    let reader = field.table("status, after, hint and code")?;
-    let status = reader.or("status", 429, |field| field.whole(400..=599));
-    let after = reader.or("after", default_refusal_latency(), |field| distribution(field, Measure::Seconds));
-    let hint = reader.or("hint", default.hint, hint_form);
-    let code = reader.maybe("code", code);
-    reader.finish();
-    Some(Refusal { status: status? as u16, after: after?, hint: hint?, code: code?.map(str::to_owned) })
-}
-
-fn hint_form(field: &Field<'_>) -> Read<Option<HintForm>> {
-    const EXACT: HintForm = HintForm { minimum: SimDuration::ZERO, round_up_to: SimDuration::ZERO };
-    if field.node.as_table().is_none() {
-        return field.word(&[("exact", Some(EXACT)), ("none", None)]);
-    }
-    let reader = field.table("minimum and round_up_to")?;
-    let minimum = reader.or("minimum", SimDuration::ZERO, Field::duration);
-    let round_up_to = reader.or("round_up_to", WHOLE_SECOND, Field::duration);
-    reader.finish();
-    Some(Some(HintForm { minimum: minimum?, round_up_to: round_up_to? }))
 }
 
 fn fault<'a>(name: &'a str, field: &Field<'a>, context: &Context<'_>, read: &mut ReadProvider<'a>) -> Option<Fault> {

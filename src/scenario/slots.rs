@@ -1,8 +1,8 @@
 //! Reading a limit on requests in flight.
 
-use super::provider::{Refusal, refusal};
+use super::refuse::{Refusal, refusal};
 use crate::document::{Fault, Reader};
-use crate::provider::Slots;
+use crate::provider::{ModelSet, Slots};
 
 /// The most slots of one limit.
 const MOST_SLOTS: u64 = 1_000_000;
@@ -24,6 +24,8 @@ pub(super) fn slots(name: &str, reader: &Reader<'_>) -> Option<Slots> {
         Some(field) => refusal(&field, &Refusal::without_hint()),
     };
     let (amount, Refusal { status, after, hint, code }) = (amount?, refusal?);
-    let slots = Slots { name: name.to_owned(), amount: amount as u32, status, refusal_latency: after, hint, code };
+    let amount = amount as u32;
+    let (name, models) = (name.to_owned(), ModelSet::ALL);
+    let slots = Slots { name, amount, status, refusal_latency: after, hint, code, models };
     sound.then_some(slots)
 }

@@ -118,9 +118,11 @@ fn compose(from: &ReadClient, own: &ReadClient, shares_with: usize, asked: Field
         }
         elements.push(queue.clone());
     }
-    let attempts = elements.iter().filter_map(|element| element.role.policy());
-    let product = attempts.fold(1_u64, |product, policy| {
-        let counted = policy.max_attempts.filter(|_| !policy.stops_at_both);
+    let product = elements.iter().fold(1_u64, |product, element| {
+        let counted = match &element.role {
+            Role::Hedge(hedge) => Some(u32::from(hedge.max)),
+            role => role.policy().filter(|policy| !policy.stops_at_both).and_then(|policy| policy.max_attempts),
+        };
         product.saturating_mul(counted.map_or(1, u64::from))
     });
     if product > MOST_PRODUCT || elements.len() > MOST_ELEMENTS {
@@ -160,9 +162,12 @@ pub(super) fn different(
     }
     for until in 1..=others.len() {
         let stacks = own.map(|own| &own.client).into_iter().chain(others[..until].iter().map(|o| &o.settings.client));
-        if let Some((one, other)) = LayerOrder::of(stacks).torn {
-            let message =
-                format!("`{one}` stands outside of `{other}` here and inside it in another client of the class");
+        let order = LayerOrder::of(stacks);
+        let torn = order.torn.map(|(one, other)| {
+            format!("`{one}` stands outside of `{other}` here and inside it in another client of the class")
+        });
+        let mixed = order.mixed.map(|name| format!("`{name}` is a hop in one client of the class and not in another"));
+        if let Some(message) = torn.or(mixed) {
             let hint = "give one of them another `name`: results count layers by name";
             context.faults.add(Fault::new(others[until - 1].place, message).hint(hint));
             break;

@@ -49,6 +49,8 @@ struct Out {
     count: u8,
     /// How many were sent for this request.
     sent: u8,
+    /// Whether the server has forbidden more.
+    stopped: bool,
     /// When the next one is due.
     next: Option<SimTime>,
     /// The requests of the step so far, whichever flight lies in the record.
@@ -110,6 +112,23 @@ impl Hedging {
     /// How many requests were sent for the run's present one.
     pub(super) fn sent(&self, run: u32) -> u8 {
         self.out[run as usize].sent
+    }
+
+    /// Whether one more may still go out for the run.
+    pub(super) fn may_send(&self, run: u32, hedge: &Hedge) -> bool {
+        let out = &self.out[run as usize];
+        out.sent < hedge.max && !out.stopped
+    }
+
+    /// The next one goes out at another time.
+    pub(super) fn postpone(&mut self, run: u32, due: SimTime) {
+        self.out[run as usize].next = Some(due);
+    }
+
+    /// No more go out for the run's present request.
+    pub(super) fn stop(&mut self, run: u32) {
+        let out = &mut self.out[run as usize];
+        (out.next, out.stopped) = (None, true);
     }
 
     /// Whether one more is due for the run now.

@@ -195,6 +195,11 @@ impl<T: Copy + Default, S: Copy + Default> Slab<T, S> {
         std::hint::black_box(self.side.get(slot as usize * self.stride).copied());
     }
 
+    /// The side entries of a record, to look at.
+    pub(super) fn side(&self, slot: u32) -> &[S] {
+        &self.side[slot as usize * self.stride..][..self.stride]
+    }
+
     /// The side entries of a record.
     #[inline]
     pub(super) fn side_of(&mut self, slot: u32) -> &mut [S] {

@@ -11,7 +11,7 @@
 //! - `presets`: what every preset promises about itself.
 //! - `provider_answers`: every way in which a provider fails, and who repeats it.
 //! - `probe`: what clients do with a script of answers, from the command line.
-//! - `conservation`: what must add up, adds up, in random scenarios from `small_world`.
+//! - `conservation`: what must add up, adds up, in random scenarios from `small_world` and `wide_world`.
 //! - `concurrency`: semaphores, connection pools, size checks, and a bucket that credits its sleep twice.
 //! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
 //! - `gallery`: the pictures of `docs/gallery.md` are today's.
@@ -43,6 +43,7 @@ mod compare;
 mod concurrency;
 mod conformance;
 mod conservation;
+mod conservation_wide;
 mod determinism;
 #[cfg(feature = "cli")]
 mod experiments;
@@ -82,3 +83,4 @@ mod storms;
 mod systems;
 mod theory;
 mod tidy;
+mod wide_world;

@@ -74,6 +74,18 @@ fn where_both_models_fail_the_product_doubles() {
 }
 
 #[test]
+fn the_bound_knows_of_context_windows() {
+    // What is too long for opus is asked of haiku: one request, and three attempts there.
+    let layers = r#"
+        { name = "sdk", max_attempts = 3, retry_on = [429] },
+        { name = "fallback", fallback = { to = ["haiku"], on = { codes = ["context_length_exceeded"] } } },"#;
+    let most = |world: &str| explain(&read(&jobs(world, layers, ""))).classes[0].worst.per_task;
+    assert_eq!(most(""), Some(3));
+    // A window may also come after two 429s: 3 requests that end in it, and 3 more.
+    assert_eq!(most("[provider.models.opus]\ncontext_window = \"200k\""), Some(6));
+}
+
+#[test]
 fn models_are_asked_in_order_and_the_first_again_after_an_outer_retry() {
     let world = down(r#"["opus", "haiku", "mini"]"#);
     let layers = r#"
@@ -222,6 +234,11 @@ fn models_are_counted_where_it_matters_which_one_is_asked() {
     assert_eq!(digests(&jobs("", SDK, "")), (simulate(&plain, Seed(1)).digest, simulate(&plain, Seed(1)).world_digest));
     // A fallback is a policy; a limit's models are the world's.
     let with = |layers: &str| digests(&jobs(LIMITS, layers, ""));
+    // Which model was asked is a fact, even where two answer alike.
+    let [big, mini] = ["opus", "mini"]
+        .map(|model| jobs(LIMITS, FALLBACK, "").replacen("model = \"opus\"", &format!("model = \"{model}\""), 1));
+    let unlimited = |text: &str| text.replacen("models = [\"opus\"]", "models = [\"haiku\"]", 1);
+    assert_ne!(digests(&unlimited(&big)).0, digests(&unlimited(&mini)).0);
     let further = r#"{ name = "fallback", fallback = { to = ["mini", "haiku"] } },"#;
     assert_eq!(with(FALLBACK).1, with(further).1);
     assert_ne!(

@@ -152,3 +152,39 @@ fn a_file_is_read_whoever_is_asked_and_its_client_wins_over_a_preset() {
     assert!(said.ends_with("it is what was read\nhint: choose another file with --write\n"), "{said}");
     assert_eq!(std::fs::read_to_string(file).expect("it is there"), text);
 }
+
+#[test]
+fn what_hangs_can_be_written_and_runs_as_it_was_probed() {
+    // By hand: a 503 at once, a wait of half a second less up to a quarter, and then no connection, which nobody gives
+    // up: two requests, one of them open at the end of the run.
+    let folder = tempfile::tempdir().expect("a folder");
+    let written = folder.path().join("case.toml");
+    let path = written.to_str().expect("a plain path");
+    let answers = "503, connect_hang";
+    let endless = "timeout=none";
+    let told = ["--client", "openai-python", "--set", endless, "--answers", answers, "--write", path];
+    let json = retrycast(&[&["probe", "--format", "json"][..], &told].concat());
+    let json: Value = serde_json::from_str(&json).expect("one document");
+    assert_eq!((json["attempts"].as_u64(), json["outcome"].as_str()), (Some(2), Some("hangs")));
+    let run: Value = serde_json::from_str(&retrycast(&["run", path, "--format", "json"])).expect("one document");
+    assert_eq!(
+        (run["classes"]["call"]["requests"].as_u64(), run["classes"]["call"]["unfinished"].as_u64()),
+        (Some(2), Some(1))
+    );
+}
+
+#[test]
+fn the_sdks_for_python_give_a_connection_five_seconds() {
+    // Three tries of 5 s by the SDKs' own `httpx.Timeout(600, connect=5.0)`, and waits of 0.375 to 0.5 and of 0.75 to 1 s;
+    // whoever says one number says it for connecting too, as LiteLLM does.
+    let total = |client: &[&str]| {
+        let json =
+            retrycast(&[&["probe", "--answers", "connect_hang", "--format", "json", "--client"], client].concat());
+        let json: Value = serde_json::from_str(&json).expect("one document");
+        ["min", "max"].map(|end| json["total_s"][end].as_f64().expect("a number"))
+    };
+    assert_eq!(total(&["openai-python"]), [16.125, 16.5]);
+    assert_eq!(total(&["anthropic-python-1.13"]), [16.125, 16.5]);
+    assert_eq!(total(&["openai-python", "--set", "timeout=30s"]), [91.125, 91.5]);
+    assert_eq!(total(&["litellm"]), [1_801.125, 1_801.5]);
+}

@@ -294,3 +294,44 @@ fn a_step_that_is_dropped_because_another_failed_is_done_for_nobody() {
     assert_eq!(two_at_once("served", 1), [1.0, 0.0, 0.0, 10.0, 10.0]);
     assert_eq!(two_at_once("cancelled", 1), [0.0, 0.0, 0.0, 0.1, 0.1]);
 }
+
+#[test]
+fn slots_may_be_for_some_models_only() {
+    // One slot for the large model: of two calls to each, one of the large ones is refused.
+    let text = r#"
+        horizon = "1m"
+        [provider.limits.large]
+        counts = "in_flight"
+        amount = 1
+        models = ["large"]
+        [clients.app]
+        layers = []
+        [traffic.large]
+        kind = "turns"
+        client = "app"
+        arrivals = { at = ["0s", "1s"] }
+        steps = [{ name = "ask", model = "large", input_tokens = 1, latency = "5s" }]
+        [traffic.small]
+        kind = "turns"
+        client = "app"
+        arrivals = { at = ["0s", "1s"] }
+        steps = [{ name = "ask", model = "small", input_tokens = 1, latency = "5s" }]
+        "#;
+    let run = Run::of(&read(text), 1);
+    assert_eq!((run.count("classes.large.delivered"), run.count("classes.small.delivered")), (1, 2));
+    assert_eq!((run.count("limits.large.admitted"), run.count("limits.large.refused")), (1, 1));
+    assert_eq!(run.count("classes.large.models.large.answered_by.limit:large"), 1);
+}
+
+#[test]
+fn an_answer_of_a_script_is_not_admitted_by_a_limit() {
+    // A script's 200 costs nothing of a limit: of two turns, the one that the script spares is admitted.
+    let provider = "[provider.limits.rpm]\ncounts = \"requests\"\namount = 60\nper = \"1m\"\n\
+        [provider.faults.once]\nwindow = [\"0s\", \"1s\"]\nrespond = { script = \"200 slow=2s\" }";
+    let admitted = |window: &str| {
+        let provider = provider.replace("[\"0s\", \"1s\"]", window);
+        let stage = Stage { provider, layers: String::new(), turns: 1, step: "latency = \"1s\"".to_owned() };
+        stage.run(1).count("limits.rpm.admitted")
+    };
+    assert_eq!((admitted("[\"0s\", \"1s\"]"), admitted("[\"1s\", \"2s\"]")), (0, 1));
+}

@@ -59,6 +59,22 @@ fn a_hop_multiplies_what_the_provider_sees_and_not_what_the_client_sends() {
     assert_eq!(sent(&scenario), [0.0, 2.1, 4.2, 4.3, 6.4, 8.5, 8.6, 10.7, 12.8]);
 }
 
+#[cfg(feature = "cli")]
+#[test]
+fn the_factors_in_the_summary_multiply_to_what_the_provider_sees() {
+    use retrycast::report::{self, Subject};
+    // By hand: one request needed, three of the client, each three of the gateway: 3 × 3 = 9 at the provider.
+    let scenario = turns(&gateway(""), &provider(ALWAYS_503), ONE, r#""1s""#);
+    let never = std::sync::atomic::AtomicBool::new(false);
+    let terms = retrycast::experiment::Terms::new(&never);
+    let result = retrycast::experiment::run(&scenario, retrycast::random::Seed(1), None, None, terms).unwrap();
+    let page = report::text::summary(&Subject::new(&scenario, &result), 80);
+    let page = anstream::adapter::strip_str(&page).to_string();
+    for line in ["= 9.00 per step, to the end", "1 request became 3: × 3.00, and 9 at the provider"] {
+        assert!(page.contains(line), "{page}");
+    }
+}
+
 #[test]
 fn a_client_that_gives_up_on_a_hop_ends_what_the_hop_does() {
     // By hand: the gateway waits until 2.1 s, the client leaves at 1 s and sends again at once, three times.
@@ -71,11 +87,51 @@ fn a_client_that_gives_up_on_a_hop_ends_what_the_hop_does() {
     let slow = provider("faults.down.respond = { hang = true }");
     let scenario = turns(&gateway(r#", timeout = "2500ms""#), &slow, ONE, r#""1s""#);
     assert_eq!(sent(&scenario), [0.0, 2.5, 5.0]);
-    let ended = facts(&scenario, 1).into_iter().find_map(|fact| match fact {
-        Fact::TaskEnded { at, .. } => Some(at.as_secs_f64()),
-        Fact::TaskArrived { .. } | Fact::RequestEnded { .. } => None,
-    });
-    assert_eq!(ended, Some(7.5));
+    assert_eq!(ended(&scenario), Some(7.5));
+}
+
+#[test]
+fn a_hop_answers_for_a_provider_that_does_not() {
+    // By hand, as gateways do (RFC 9110, 15.6.3 and 15.6.5): two requests of the hop for each of the client's; what
+    // fails without a status comes back as 504 after a timeout and as 502 after a lost connection, which a client of
+    // two attempts repeats by the status and by no other word.
+    let hop = r#"{ name = "gateway", kind = "hop", max_attempts = 2, retry_on = "any", timeout = "1s" }"#;
+    let of = |respond: &str, retry_on: &str| {
+        let sdk = format!(r#"{{ name = "sdk", max_attempts = 2, retry_on = [{retry_on}] }}"#);
+        let scenario = turns(&format!("{hop}, {sdk}"), &provider(respond), ONE, r#""1s""#);
+        let run = Run::of(&scenario, 1);
+        let all = run.count("classes.turn.provider_requests");
+        // The bound without a run holds.
+        assert!(explain(&scenario).classes[0].worst.per_task.is_some_and(|bound| bound >= all), "{respond}");
+        [run.count("classes.turn.requests"), all]
+    };
+    for (respond, status, word) in [
+        ("hang = true", "504", r#""timeout""#),
+        ("connect_hang = true", "504", r#""timeout""#),
+        ("drop = true", "502", r#""connection""#),
+        ("unreachable = true", "502", r#""connection""#),
+    ] {
+        let respond = format!("faults.down.respond = {{ {respond} }}");
+        assert_eq!(of(&respond, status), [2, 4], "{respond}");
+        assert_eq!(of(&respond, word), [1, 2], "{respond}");
+    }
+    // What has a status keeps it, and a stream that had begun is broken off.
+    assert_eq!(of("faults.down.respond = { status = 529 }", "529"), [2, 4]);
+    let silent = r#"faults.down.respond = { stream = "silent", after = "1s" }"#;
+    assert_eq!(of(silent, r#""stream_broken""#), [2, 4]);
+    // A breaker of the gateway's own that is open: 503, after one request that opened it.
+    let guarded = turns(
+        r#"{ name = "b", guard = "b", kind = "hop" }, { name = "gateway", kind = "hop", max_attempts = 1, retry_on = ["5xx"] },
+           { name = "sdk", max_attempts = 3, retry_on = [500, 503] }"#,
+        &format!(
+            "[provider]\nfaults.down.respond = {{ status = 500 }}\n[guards.b]\nbreaker = {{ {} }}\n",
+            r#"counts = "responses", of = ["5xx"], last = 1, threshold = "50%", open = "10m", when_open = "reject""#
+        ),
+        ONE,
+        r#""1s""#,
+    );
+    let run = Run::of(&guarded, 1);
+    assert_eq!([run.count("classes.turn.requests"), run.count("classes.turn.provider_requests")], [3, 1]);
 }
 
 #[test]
@@ -109,6 +165,35 @@ fn a_failure_ends_a_hedge_only_where_it_says_so() {
     assert_eq!(times(""), [0.0, 1.0, 2.0]);
     assert_eq!(times(r#", after_failure = "next""#), [0.0, 0.1, 0.2]);
     assert_eq!(times(r#", on = ["timeout"]"#), [0.0]);
+}
+
+#[test]
+fn a_hedge_may_be_told_when_to_send_again() {
+    // By hand, after gRFC A6: a 503 after 0.1 s that asks for 2 s puts the next off to 2.1 s, the one after it follows
+    // at the hedge's own pace; a negative pushback forbids any more; zero is at once.
+    let times = |pushback: &str, hint: &str| {
+        let hedge = format!(
+            r#"{{ name = "hedge", hedge = {{ max = 3, delay = "500ms", on = [503], after_failure = "next"{hint} }} }}"#
+        );
+        let layer = r#"{ name = "call", max_attempts = 1, retry_on = "any", hint_headers = [{ header = "grpc-retry-pushback-ms", negative = "never", zero = "at_once" }] }"#;
+        let script = format!("slow=100ms 503 {pushback}, slow=2s 200");
+        let faults = provider(&format!(r#"faults.script.respond = {{ script = "{script}" }}"#));
+        let mut sent = sent(&turns(&format!("{hedge}, {layer}"), &faults, ONE, r#""1s""#));
+        sent.sort_by(f64::total_cmp);
+        sent
+    };
+    let obeyed = r#", hint = "obey""#;
+    assert_eq!(times("grpc-retry-pushback-ms=2000", obeyed), [0.0, 2.1, 2.6]);
+    assert_eq!(times("grpc-retry-pushback-ms=-1", obeyed), [0.0]);
+    assert_eq!(times("grpc-retry-pushback-ms=0", obeyed), [0.0, 0.1, 0.6]);
+    assert_eq!(times("grpc-retry-pushback-ms=2000", ""), [0.0, 0.1, 0.6]);
+    // What is out when more are forbidden may still succeed.
+    let layers = r#"{ name = "hedge", hedge = { max = 3, delay = "50ms", hint = "obey" } }, { name = "call", max_attempts = 1, retry_on = "any", hint_headers = [{ header = "grpc-retry-pushback-ms", negative = "never" }] }"#;
+    let faults =
+        provider(r#"faults.script.respond = { script = "slow=60ms 503 grpc-retry-pushback-ms=-1, slow=1s 200" }"#);
+    let run = Run::of(&turns(layers, &faults, ONE, r#""1s""#), 1);
+    assert_eq!((run.count("classes.turn.delivered"), run.count("classes.turn.requests")), (1, 2));
+    assert_eq!(run.number("classes.turn.latency_s.max"), 1.05);
 }
 
 #[test]
@@ -306,4 +391,94 @@ fn a_group_that_fails_may_cost_all_of_its_steps() {
     // One step of a group: 2 requests in each of three runs, whichever of the others fails it.
     let site = explain(&jobs(r#""0s""#, "", r#"resume = "failed_step""#, "")).classes[0].worst.per_call_site;
     assert_eq!(site, Some(6));
+}
+
+/// When the only task ended.
+fn ended(scenario: &Scenario) -> Option<f64> {
+    facts(scenario, 1).into_iter().find_map(|fact| match fact {
+        Fact::TaskEnded { at, .. } => Some(at.as_secs_f64()),
+        Fact::TaskArrived { .. } | Fact::RequestEnded { .. } => None,
+    })
+}
+
+#[test]
+fn a_hedge_sends_nothing_more_when_the_time_for_all_of_it_is_over() {
+    // By hand: the second request would be due at 20 s, and nobody waits longer than 10 s for all of them together: the
+    // client of a hop, or a layer whose attempts get what is left of its total time.
+    let hop = r#"{ name = "mesh", kind = "hop", hedge = { max = 3, delay = "20s" } },
+                 { name = "sdk", kind = "client", max_attempts = 1, retry_on = "any", timeout = "10s" }"#;
+    let shrinking = r#"{ name = "hedge", hedge = { max = 3, delay = "20s" } },
+        { name = "sdk", max_attempts = 1, retry_on = "any", total_budget = "10s", timeout_shrinks = true }"#;
+    for layers in [hop, shrinking].map(|layers| layers.replace('\n', " ")) {
+        // Whether the first request is out until then, or has failed long before.
+        for answers in ["faults.down.respond = { hang = true }", ALWAYS_503] {
+            let scenario = turns(&layers, &provider(answers), ONE, r#""1s""#);
+            assert_eq!((sent(&scenario), ended(&scenario)), (vec![0.0], Some(10.0)), "{layers} {answers}");
+        }
+        // At 0.1 s the next one goes out, and at 0.2 s the last one, before any time is over.
+        let layers = layers.replace("\"20s\"", "\"20s\", after_failure = \"next\"");
+        let scenario = turns(&layers, &provider(ALWAYS_503), ONE, r#""1s""#);
+        assert_eq!(sent(&scenario), [0.0, 0.1, 0.2]);
+    }
+}
+
+#[test]
+fn a_hops_own_total_time_shrinks_the_timeouts_of_its_requests() {
+    // By hand: nothing ever comes back, and the hop gives up when its 5 s are over; its client would wait a minute.
+    let layers = r#"{ name = "gateway", kind = "hop", max_attempts = 1, retry_on = "any", total_budget = "5s", timeout_shrinks = true },
+                    { name = "sdk", max_attempts = 1, retry_on = "any", timeout = "1m" }"#;
+    let silent = provider("faults.down.respond = { hang = true }");
+    assert_eq!(ended(&turns(&layers.replace('\n', " "), &silent, ONE, r#""1s""#)), Some(5.0));
+}
+
+#[test]
+fn a_wait_that_the_client_does_not_wait_for_counts_as_long_as_it_lasts() {
+    // By hand: the gateway wants to wait 2 s from 0.1 s on, and the client leaves at 1 s, three times.
+    let scenario = turns(&gateway(r#", timeout = "1s""#), &provider(ALWAYS_503), ONE, r#""1s""#);
+    let waited = Run::of(&scenario, 1).number("classes.turn.layers.gateway.waited_s");
+    assert!((waited - 2.7).abs() < 1e-9, "{waited}");
+}
+
+#[test]
+fn shares_of_throttled_requests_are_shares_of_what_reached_the_provider() {
+    // By hand: nine requests of the gateway for three of the client, all refused.
+    let refused = provider(r#"faults.down.respond = { status = 429, after = "100ms" }"#);
+    let layers = gateway("").replace(r#"["5xx"]"#, "[429]").replace(r#"["5xx", "timeout"]"#, "[429]");
+    let run = Run::of(&turns(&layers, &refused, ONE, r#""1s""#), 1);
+    assert_eq!((run.count("classes.turn.provider_requests"), run.number("classes.turn.requests_429_share")), (9, 1.0));
+}
+
+#[test]
+fn factors_multiply_where_only_some_of_a_tasks_clients_have_hops() {
+    // By hand: one step through a hop that sends 3 for the client's 1, one through a hedge that sends 2 for 1. The
+    // client's own are 3 for 2 steps: the hedge's factor is 3 / 2, whatever lies behind.
+    let scenario = read(&format!(
+        r#"
+        horizon = "1h"
+        [provider]
+        {ALWAYS_503}
+        [clients.behind]
+        layers = [
+          {{ name = "gateway", kind = "hop", max_attempts = 3, retry_on = ["5xx"] }},
+          {{ name = "sdk", max_attempts = 1, retry_on = "any" }},
+        ]
+        [clients.hedged]
+        layers = [
+          {{ name = "hedge", hedge = {{ max = 2, delay = "0s" }} }},
+          {{ name = "sdk", max_attempts = 1, retry_on = "any" }},
+        ]
+        [traffic.turn]
+        kind = "turns"
+        client = "behind"
+        arrivals = {ONE}
+        steps = [
+          {{ name = "a", input_tokens = 1, latency = "1s", group = "both" }},
+          {{ name = "b", input_tokens = 1, latency = "1s", group = "both", client = "hedged" }},
+        ]
+        "#
+    ));
+    let run = Run::of(&scenario, 1);
+    let of = |path: &str| run.number(&format!("classes.turn.{path}"));
+    assert_eq!((of("requests"), of("provider_requests"), of("amplification_by_task")), (3.0, 5.0, 1.5));
+    assert_eq!((of("factors.hedge"), of("factors.sdk"), of("factors.gateway")), (1.5, 1.0, 5.0 / 3.0));
 }

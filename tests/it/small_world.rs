@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use super::wide_world as wide;
+
 /// A tape of choices; past its end every choice is the first.
 pub(super) struct Tape<'a>(std::slice::Iter<'a, u16>);
 
@@ -11,31 +13,59 @@ impl<'a> Tape<'a> {
         Tape(words.iter())
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub(super) fn below(&mut self, n: usize) -> usize {
         usize::from(*self.0.next().unwrap_or(&0)) * n / 65_536
     }
 
-    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+    pub(super) fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }
 
     /// Seldom: once in four times.
-    fn seldom(&mut self) -> bool {
+    pub(super) fn seldom(&mut self) -> bool {
         self.below(4) == 3
     }
 
-    fn sometimes(&mut self) -> bool {
+    pub(super) fn sometimes(&mut self) -> bool {
         self.below(2) == 1
     }
 }
 
-const SHORT: [&str; 6] = ["0s", "100ms", "1s", "2.5s", "7s", "30s"];
+pub(super) const SHORT: [&str; 6] = ["0s", "100ms", "1s", "2.5s", "7s", "30s"];
 const SPANS: [&str; 4] = ["1s", "200ms", "5s", "1m"];
 
 /// A whole scenario.
 pub(super) fn text(tape: &mut Tape<'_>) -> String {
+    let World { provider, policies, traffic } = World::of(tape);
+    format!("{provider}{policies}{traffic}")
+}
+
+/// A scenario in its parts: what clients and guards are may change, and the world stays the same.
+pub(super) struct World {
+    pub(super) provider: String,
+    pub(super) policies: String,
+    pub(super) traffic: String,
+}
+
+impl World {
+    pub(super) fn of(tape: &mut Tape<'_>) -> World {
+        let provider = provider(tape);
+        let mut policies = String::new();
+        guards(tape, &mut policies);
+        let hops = [client(tape, "batch", true, &mut policies), client(tape, "live", false, &mut policies)];
+        let mut traffic = String::new();
+        class(tape, "job", true, hops, &mut traffic);
+        if tape.sometimes() {
+            class(tape, "turn", false, hops, &mut traffic);
+        }
+        World { provider, policies, traffic }
+    }
+}
+
+fn provider(tape: &mut Tape<'_>) -> String {
     let horizon = tape.of(&["1m", "30s", "2m", "7m", "12m"]);
     let mut text = format!("horizon = \"{horizon}\"\n");
+    wide::provider(tape, &mut text);
     for n in 0..tape.below(3) {
         limit(tape, n, &mut text);
     }
@@ -47,13 +77,6 @@ pub(super) fn text(tape: &mut Tape<'_>) -> String {
     if tape.seldom() {
         let (latency, window) = (tape.of(&SHORT), tape.of(&["3k", "100k"]));
         writeln!(text, "latency = \"{latency}\"\ncontext_window = \"{window}\"").unwrap();
-    }
-    guards(tape, &mut text);
-    client(tape, "batch", true, &mut text);
-    client(tape, "live", false, &mut text);
-    class(tape, "job", true, &mut text);
-    if tape.sometimes() {
-        class(tape, "turn", false, &mut text);
     }
     text
 }
@@ -83,7 +106,8 @@ fn fault(tape: &mut Tape<'_>, n: usize, text: &mut String) {
     let probability = tape.of(&["0.1", "1", "0.9", "\"50%\"", "[[\"0s\", 0], [\"10s\", 1]]"]);
     writeln!(text, "probability = {probability}").unwrap();
     let after = tape.of(&["\"0s\"", "\"300ms\"", "{ exponential = { mean = \"1s\" } }"]);
-    let respond = match tape.below(9) {
+    let respond = match tape.below(14) {
+        9.. => wide::respond(tape),
         0 => format!("status = 529, after = {after}"),
         1 => format!("status = 503, after = {after}, retry_after = \"3s\""),
         2 => format!("status = 400, after = {after}"),
@@ -132,18 +156,27 @@ fn guards(tape: &mut Tape<'_>, text: &mut String) {
     let timeout = tape.of(&["", ", timeout = \"1s\"", ", timeout = \"7s\""]);
     writeln!(text, "[guards.sockets]\npool = {{ connections = {}{timeout} }}", tape.below(3) + 1).unwrap();
     writeln!(text, "[guards.fits]\nsize = {{ at_most = {} }}", tape.of(&[9000, 2000])).unwrap();
+    wide::guards(tape, text);
 }
 
-fn client(tape: &mut Tape<'_>, name: &str, is_jobs: bool, text: &mut String) {
+/// Says whether the client has a layer called `gateway`.
+fn client(tape: &mut Tape<'_>, name: &str, is_jobs: bool, text: &mut String) -> bool {
     writeln!(text, "[clients.{name}]\nlayers = [").unwrap();
+    let has_hops = wide::wire(tape, is_jobs, text);
     for guard in ["sockets", "fits"] {
         if tape.seldom() {
             writeln!(text, "  {{ name = \"{guard}\", guard = \"{guard}\", kind = \"client\" }},").unwrap();
         }
     }
     // The innermost layer has a timeout: a hang would else be refused.
-    let timeout = tape.of(&["10s", "900ms", "40s"]);
-    writeln!(text, "  {{ name = \"sdk\", kind = \"client\", timeout = \"{timeout}\", {} }},", layer(tape)).unwrap();
+    let timeout = tape.of(&["\"10s\"", "\"900ms\"", "\"40s\""]);
+    let timeout = if tape.seldom() { wide::timeouts(tape) } else { timeout };
+    writeln!(text, "  {{ name = \"sdk\", kind = \"client\", timeout = {timeout}, {} }},", layer(tape)).unwrap();
+    if tape.seldom() && tape.sometimes() {
+        text.push_str(
+            "  { name = \"other\", kind = \"client\", fallback = { to = [\"mini\"], on = [429, \"timeout\"] } },\n",
+        );
+    }
     for guard in ["share", "fuse", "slots"] {
         if tape.sometimes() {
             let kind = tape.of(&["client", "decorator"]);
@@ -170,12 +203,19 @@ fn client(tape: &mut Tape<'_>, name: &str, is_jobs: bool, text: &mut String) {
     if is_jobs && tape.sometimes() {
         let (place, resume) = (tape.of(&["back", "front"]), tape.of(&["restart", "failed_step"]));
         let words = format!("requeue = \"{place}\", resume = \"{resume}\"");
-        writeln!(text, "  {{ name = \"queue\", kind = \"queue\", {}, {words} }},", layer(tape)).unwrap();
+        // A queue has no timeouts, and budgets that count calls are not for it.
+        let layer = layer(tape).replace("timeout_shrinks = true", "timeout_shrinks = false");
+        let layer = layer.replace("{ deposits = ", "{ throttle = { max_tokens = 4, ratio = 0.5 } } #");
+        let layer = layer.replace("{ active_share = ", "{ throttle = { max_tokens = 4, ratio = 0.5 } } #");
+        let layer = layer.split(" #").next().unwrap_or_default();
+        writeln!(text, "  {{ name = \"queue\", kind = \"queue\", {layer}, {words} }},").unwrap();
     }
     text.push_str("]\n");
+    has_hops
 }
 
-fn layer(tape: &mut Tape<'_>) -> String {
+/// The settings of a retry layer.
+pub(super) fn layer(tape: &mut Tape<'_>) -> String {
     let mut keys = match tape.below(8) {
         7 => "max_attempts = \"unlimited\", backoff = { fixed = \"2s\" }".to_owned(),
         n => {
@@ -200,11 +240,16 @@ fn layer(tape: &mut Tape<'_>) -> String {
     write!(keys, ", retry_on = {on}, hint = {hint}, obeys_should_retry = {}", tape.sometimes()).unwrap();
     if tape.seldom() {
         write!(keys, ", total_budget = \"{}\"", tape.of(&["5s", "20s"])).unwrap();
+    } else if tape.seldom() {
+        keys.push_str(&wide::shrinking(tape));
+    }
+    if tape.seldom() {
+        write!(keys, ", budget = {}", wide::budget(tape)).unwrap();
     }
     keys
 }
 
-fn class(tape: &mut Tape<'_>, name: &str, is_jobs: bool, text: &mut String) {
+fn class(tape: &mut Tape<'_>, name: &str, is_jobs: bool, [batch, live]: [bool; 2], text: &mut String) {
     writeln!(text, "[traffic.{name}]").unwrap();
     if is_jobs {
         let (workers, delay) = (tape.below(4) + 1, tape.of(&["0s", "4s"]));
@@ -221,8 +266,10 @@ fn class(tape: &mut Tape<'_>, name: &str, is_jobs: bool, text: &mut String) {
         "[{ every = \"2s\", until = \"20s\" }, { poisson = \"1/s\", from = \"10s\", until = \"25s\" }]",
         "{ poisson = [[\"0s\", \"2/s\"], [\"15s\", \"1/min\"]] }",
     ]);
-    writeln!(text, "arrivals = {arrivals}\nsteps = [").unwrap();
-    for n in 0..=tape.below(3) {
+    let fails = tape.of(&["wait", "cancel"]);
+    writeln!(text, "when_one_fails = \"{fails}\"\narrivals = {arrivals}\nsteps = [").unwrap();
+    let grouped = tape.sometimes();
+    for n in 0..=tape.below(4) {
         let tokens = tape.of(&["100", "{ lognormal = { mean = \"2k\", sigma = 0.4 } }", "{ uniform = [0, 9000] }"]);
         let latency =
             tape.of(&["\"1s\"", "\"0s\"", "{ exponential = { mean = \"2s\" } }", "{ uniform = [\"0s\", \"20s\"] }"]);
@@ -233,11 +280,17 @@ fn class(tape: &mut Tape<'_>, name: &str, is_jobs: bool, text: &mut String) {
             ", with = { sdk = { timeout = \"3s\" } }",
         ];
         let own = if tape.seldom() { tape.of(&own) } else { "" };
-        writeln!(
+        write!(
             text,
-            "  {{ name = \"s{n}\", model = \"big\", input_tokens = {tokens}, output_tokens = {tokens}, latency = {latency}{own} }},"
+            "  {{ name = \"s{n}\", input_tokens = {tokens}, output_tokens = {tokens}, latency = {latency}{own}"
         )
         .unwrap();
+        if (if is_jobs { batch } else { live }) && own.is_empty() && tape.seldom() {
+            text.push_str(", with = { gateway = { max_attempts = 1 } }");
+        }
+        wide::step(tape, text);
+        text.push_str(if grouped { wide::group(tape) } else { "" });
+        text.push_str(" },\n");
     }
     text.push_str("]\n");
 }

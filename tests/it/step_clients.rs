@@ -153,6 +153,18 @@ fn the_bound_of_a_task_is_over_its_steps() {
 }
 
 #[test]
+fn a_remedy_names_the_place_where_the_step_says_it() {
+    // The step's own sdk waits for nothing; the queue around it is the class's, at once again too.
+    let copy = ", with = { sdk = { timeout = \"30s\" } }";
+    let own = "{ name = \"sdk\", max_attempts = 3, retry_on = [529] }, \
+               { name = \"queue\", kind = \"queue\", max_attempts = 2, retry_on = \"any\" }";
+    let text = job("", own, copy, copy).replace("workers = 1", "workers = 2");
+    let paths: Vec<String> = explain(&read(&text)).warnings.into_iter().map(|warning| warning.path).collect();
+    assert!(paths.contains(&"traffic.job.steps.a.with.sdk.backoff".to_owned()), "{paths:?}");
+    assert!(paths.contains(&"clients.own.layers.queue.backoff".to_owned()), "{paths:?}");
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_with_a_remedy() {
     let step = |b: &str| said(&job("", LAYERS, "", b));
     for (b, message, hint) in [

@@ -167,19 +167,49 @@ fn each_caller_is_best_served_by_a_policy_of_its_own() {
 fn the_log_tells_limits_apart_that_answer_with_one_status() {
     let scenario = shipped("who_sent_the_429", "base", &[]);
     let refused = |fact: &Fact| match fact {
-        Fact::RequestEnded { class, answer, by: AnsweredBy::Limit(limit), sent, .. } => {
+        Fact::RequestEnded { class, answer, by, .. } => {
+            let by = match by {
+                AnsweredBy::Limit(limit) => &scenario.provider.limits[*limit].name,
+                AnsweredBy::Slots(slots) => &scenario.provider.slots[*slots].name,
+                AnsweredBy::Fault(_) | AnsweredBy::Service | AnsweredBy::Window | AnsweredBy::Nobody => return None,
+            };
             assert_eq!(answer.status, 429);
-            let names = (&scenario.provider.limits[*limit].name, &scenario.traffic[usize::from(*class)].name);
-            Some((names.0.clone(), names.1.clone(), sent.as_secs_f64()))
+            Some((by.clone(), scenario.traffic[usize::from(*class)].name.clone()))
         }
-        Fact::RequestEnded { .. } | Fact::TaskArrived { .. } | Fact::TaskEnded { .. } => None,
+        Fact::TaskArrived { .. } | Fact::TaskEnded { .. } => None,
     };
     for seed in 1..=5 {
         let refused: Vec<_> = facts(&scenario, seed).iter().filter_map(refused).collect();
-        let met = |limit: &str, class: &str| refused.iter().any(|(by, whose, _)| by == limit && whose == class);
+        let met = |limit: &str, class: &str| refused.iter().any(|(by, whose)| by == limit && whose == class);
+        assert!(met("key_connections", "crawl") && met("key_connections", "chat"), "seed {seed}");
         // The account's tokens refuse whoever comes; a limit of one model refuses those who ask for it, and nobody else.
         assert!(met("account_tokens", "import") && met("account_tokens", "chat"), "seed {seed}");
         assert!(met("model_requests", "classify") && !met("model_requests", "chat"), "seed {seed}");
         assert!(!met("model_requests", "import") && !met("account_tokens", "classify"), "seed {seed}");
     }
+}
+
+#[test]
+fn a_timeout_for_each_phase_ends_what_hangs_and_spares_what_is_long() {
+    // When each call is over, in seconds, and whether it was answered: by hand, from the phases that each variant limits.
+    let ends = |variant: &str| {
+        let scenario = shipped("timeouts", variant, &[]);
+        let of = |class: &str| courses(&scenario, class, 1).remove(0).over.expect("a call ends");
+        ["no_connection", "long_answer", "long_stream", "silent_stream", "pause", "too_long"]
+            .map(of)
+            .map(|(after, fate)| (after, fate == Fate::Delivered))
+    };
+    let (yes, no) = (true, false);
+    assert_eq!(ends("scalar"), [(60.0, no), (60.0, no), (90.0, yes), (63.0, no), (55.0, yes), (0.0, no)]);
+    assert_eq!(ends("published"), [(5.0, no), (90.0, yes), (90.0, yes), (123.0, no), (28.0, no), (0.0, no)]);
+    assert_eq!(ends("repaired"), [(5.0, no), (90.0, yes), (90.0, yes), (23.0, no), (23.0, no), (0.0, no)]);
+    // Seven calls of 40 s on five connections; and what is too long is sent once, or not at all.
+    let run = |variant: &str| {
+        let scenario = shipped("timeouts", variant, &[]);
+        let crowd = courses(&scenario, "crowd", 1).into_iter().map(|course| course.over.expect("a call ends").0);
+        (crowd.fold(0.0, f64::max), courses(&scenario, "too_long", 1)[0].requests.len())
+    };
+    assert_eq!((run("scalar"), run("repaired")), ((80.0, 1), (40.0, 0)));
+    let crowd = courses(&shipped("timeouts", "published", &[]), "crowd", 1);
+    assert_eq!(crowd.iter().filter(|course| course.over == Some((5.0, Fate::Failed))).count(), 2);
 }

@@ -182,6 +182,10 @@ pub(super) fn factors(subject: &Subject<'_>, story: &Story<'_>) -> String {
     let figure = |key| story.figure(subject, &[key]);
     let (needed, sent) = (Unit::Count.brief(figure("steps_offered")), Unit::Count.brief(figure("requests")));
     let product = Unit::Ratio.figure(figure("amplification_by_task"));
+    let hops = story.through_hops(subject).zip(figure("amplification_by_task").and_then(Figure::center));
+    let behind = hops.map_or_else(String::new, |(hops, own)| {
+        format!(" of the client, and {} at the provider", Unit::Ratio.bare(own * hops))
+    });
     let ratio = Unit::Ratio.figure(figure("amplification"));
     let where_ = match story.scope {
         Scope::Whole => "in the whole run".to_owned(),
@@ -191,7 +195,7 @@ pub(super) fn factors(subject: &Subject<'_>, story: &Story<'_>) -> String {
         "<section>\n<h2>How {needed} became {sent}</h2>\n<table class=\"factors\">\n\
          <thead><tr><th scope=\"col\">layer</th><th scope=\"col\">counts</th><th scope=\"col\">at worst</th>\
          <th scope=\"col\">measured</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n\
-         <p>Followed to their end, these tasks cost {} requests per request needed: the factors multiply to it. \
+         <p>Followed to their end, these tasks cost {} requests per request needed{behind}: the factors multiply to it. \
          {}, {sent} requests were sent for {needed} needed: {}.{at_worst}</p>\n</section>\n",
         escaped(&product),
         escaped(&capitalised(&where_)),

@@ -24,7 +24,9 @@ pub(super) fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
         return;
     }
     page.blank();
-    let product = story.value(subject, &["amplification_by_task"]);
+    // The factors of hops stand in the same row, and what they multiply to is what the provider sees.
+    let hops = story.through_hops(subject).unwrap_or(1.0);
+    let product = story.value(subject, &["amplification_by_task"]).map(|product| product * hops);
     let equals =
         product.map_or_else(String::new, |product| format!("= {} per step, to the end", Unit::Ratio.bare(product)));
     let worst_line = worst.map(|worst| at_worst(worst, story));
@@ -160,5 +162,8 @@ fn window_line(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>, indent
         Scope::Phase(phase) => format!("in the {} itself", readable(phase)),
     };
     let indent = " ".repeat(indent);
-    page.paragraph(&indent, &format!("{place} {} became {sent}: × {ratio}", requests(&needed)));
+    let behind = story.through_hops(subject).and_then(|_| figure("provider_requests"));
+    let behind =
+        behind.map_or_else(String::new, |sent| format!(", and {} at the provider", Unit::Count.brief(Some(sent))));
+    page.paragraph(&indent, &format!("{place} {} became {sent}: × {ratio}{behind}", requests(&needed)));
 }

@@ -39,10 +39,10 @@ fn name(subject: &Subject<'_>, track: &Track) -> String {
     cut(&if several { format!("{name} {}", track.task + 1) } else { name }, NAME)
 }
 
-/// The waits after failures.
+/// The waits after failures. What is sent while another request is out has not waited for its end.
 fn waits(track: &Track) -> Vec<String> {
     let pairs = track.requests.iter().zip(track.requests.iter().skip(1));
-    let failed = pairs.filter(|(before, _)| !before.answer.is_delivered());
+    let failed = pairs.filter(|(before, next)| !before.answer.is_delivered() && next.sent >= before.ended);
     failed.map(|(before, next)| format!("{:.2}", next.sent.as_secs_f64() - before.ended.as_secs_f64())).collect()
 }
 
@@ -85,6 +85,8 @@ mod tests {
         let requests = vec![
             sent(1.0, 2.0, Answer::refused(529)),
             sent(2.5, 3.0, Answer::TIMED_OUT),
+            // One of a hedge, sent while the one before it was out: no wait.
+            sent(2.75, 3.0, Answer::TIMED_OUT),
             // A step that is answered is followed by the next one without a wait.
             sent(4.0, 6.0, Answer::DELIVERED),
             sent(6.0, 8.0, Answer::DELIVERED),
@@ -98,7 +100,7 @@ mod tests {
         assert!(write(&mut page, &Subject::new(&scenario, &result)));
         let text = page.into_text();
         let rows: Vec<Vec<&str>> = text.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(rows[0], ["report", "4", "0.50,", "1.00", "200", "done", "7.50", "s"]);
+        assert_eq!(rows[0], ["report", "5", "0.50,", "1.00", "200", "done", "7.50", "s"]);
         assert_eq!(rows[1], ["live", "0", "–", "not", "over"]);
         assert!(!write(&mut Page::new(40), &Subject::new(&scenario, &result)), "no room for a table");
     }

@@ -109,8 +109,10 @@ impl<O: Observer> Engine<'_, O> {
         cell.server_nanos += worked;
         cell.wasted_server_nanos += if served.wasted { worked } else { 0 };
         if served.admitted {
-            self.provider.serves_until(served.until);
-            self.slots.iter_mut().for_each(|slots| slots.admitted += 1);
+            self.provider.serves_until(served.until, model);
+            for (slots, counts) in self.scenario.provider.slots.iter().zip(&mut self.slots) {
+                counts.admitted += u64::from(slots.models.contains(model));
+            }
         }
         if compiled.cancels() {
             state.services.keep(run, served);
@@ -128,13 +130,15 @@ impl<O: Observer> Engine<'_, O> {
         if at == SimTime::NEVER {
             record.doing = Doing::Hanging;
         }
-        self.count_at_limits(verdict.by, &request);
+        self.count_at_limits(&verdict, &request);
         at
     }
 
-    pub(super) fn count_at_limits(&mut self, by: AnsweredBy, request: &Request) {
-        match by {
+    pub(super) fn count_at_limits(&mut self, verdict: &Verdict, request: &Request) {
+        match verdict.by {
             AnsweredBy::Fault(_) | AnsweredBy::Nobody | AnsweredBy::Window => {}
+            // A script has answered in its place.
+            AnsweredBy::Service if !verdict.admitted => {}
             AnsweredBy::Slots(slots) => self.slots[slots].refused += 1,
             AnsweredBy::Limit(limit) => {
                 let settings = &self.scenario.provider.limits[limit];
@@ -176,7 +180,7 @@ impl<O: Observer> Engine<'_, O> {
             cell.server_nanos -= spared;
             cell.wasted_server_nanos -= spared;
             if served.admitted {
-                self.provider.stops_serving(served.until);
+                self.provider.stops_serving(served.until, record.model);
             }
             if record.by.unpack() == AnsweredBy::Service {
                 record.marks.spare();
@@ -198,6 +202,7 @@ impl<O: Observer> Engine<'_, O> {
         if let Some(models) = &mut state.ledger.models {
             models.answered(record.call_cell, record.model, known.place, &answer, record.by.unpack());
         }
+        let word = state.ledger.models.as_ref().map_or(0, |models| models.word(record.model));
         state.series.answers[known.kind as usize][record.sent_narrow as usize] += 1;
         let idempotency = self.classes[class as usize].settings.steps[record.step as usize].idempotency;
         let is_effect = take_effect(&mut record.marks, idempotency, &mut state.ledger.cells[record.call_cell as usize]);
@@ -208,7 +213,7 @@ impl<O: Observer> Engine<'_, O> {
 
         let key = record.key.with(u64::from(record.ordinal));
         let fact = now.as_nanos() << 12 | u64::from(answer.status) ^ (answer.outcome as u64) << 10;
-        self.digest = self.digest.wrapping_add(mix(key.bits() ^ mix(fact)));
+        self.digest = self.digest.wrapping_add(mix(key.bits() ^ mix(fact) ^ word));
         self.show(|| Fact::RequestEnded {
             class,
             task: record.task.index,

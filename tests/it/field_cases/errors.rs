@@ -93,4 +93,7 @@ fn an_error_inside_an_answer_of_200_is_repeated_by_nobody_who_looks_at_the_statu
     let careless = streams(r#"{ name = "app", max_attempts = 3, retry_on = ["stream_failed", "stream_broken"] }"#);
     near(careless.number("classes.chat.amplification"), 1.1725, 0.19);
     near(share(&careless), 0.996_625, 0.996_625 * 0.003_375);
+    // What has been shown and is asked for again: 0.05 · (1 + 0.15) of the calls; the careful one shows nothing twice.
+    near(careless.number("classes.chat.repeated_output") / 1e5, 0.0575, 0.06);
+    assert_eq!(careful.count("classes.chat.repeated_output"), 0);
 }

@@ -117,6 +117,15 @@ fn timeouts() -> Vec<Row> {
             ),
         ),
         Row(
+            "served in 45 s, and nobody waits for it: seconds of the server for each job, and where it notices",
+            "135; 90",
+            format!(
+                "{}; {}",
+                slow.number("classes.job.wasted_server_s"),
+                with("30s", "[provider]\nabandoned = \"cancelled\"", "45s").number("classes.job.wasted_server_s"),
+            ),
+        ),
+        Row(
             "the same with the default of 600 s",
             "1801.125–1801.5 s",
             format!("{:.3} s", spent(&with("600s", &hang, "1s"))),
@@ -160,6 +169,16 @@ fn errors() -> Vec<Row> {
             "the same, repeated up to three times where nothing was shown yet",
             "1.110, 94.35 %",
             streamed(r#"{ name = "app", max_attempts = 3, retry_on = ["stream_failed"] }"#),
+        ),
+        Row(
+            "the same, repeated in both cases: output that was shown already and is asked for again, for each job",
+            "0.0575",
+            format!(
+                "{:.4}",
+                streams(r#"{ name = "app", max_attempts = 3, retry_on = ["stream_failed", "stream_broken"] }"#)
+                    .number("classes.chat.repeated_output")
+                    / 1e5
+            ),
         ),
         Row(
             "the same, repeated in both cases",
