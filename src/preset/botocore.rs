@@ -115,6 +115,7 @@ const WORDS: &[Word] = &[
 /// The defaults of the mode that is said.
 /// The time for reading; connecting keeps its own.
 fn timeout(spoken: &Spoken<'_>) -> Option<Value> {
+    spoken.field.positive_duration()?;
     Some(table([("connect", text("60s")), ("read", spoken.field.node.value.clone())]))
 }
 

@@ -66,6 +66,7 @@ pub(super) fn repeated(statuses: &[u16], words: &[&str], reads_a_hint: bool) -> 
 
 /// `timeout.request` counts until all of the answer is there.
 fn timeout(spoken: &Spoken<'_>) -> Option<Value> {
+    spoken.field.positive_duration()?;
     Some(table([("total", spoken.field.node.value.clone())]))
 }
 

@@ -56,6 +56,7 @@ fn hands_back(spoken: &Spoken<'_>) -> Option<Value> {
 }
 
 fn timeout(spoken: &Spoken<'_>) -> Option<Value> {
+    spoken.field.positive_duration()?;
     Some(table([("connect", text("10s")), ("read", spoken.field.node.value.clone())]))
 }
 
