@@ -6,7 +6,7 @@
 //! Not held: the client-side rate limiter that the mode `adaptive` adds to `standard` (it is a guard); error codes that
 //! legacy repeats only with status 400; services other than Bedrock, some of which have a ladder of their own.
 
-use super::{Family, Source, Spoken, Version, Word, also, limit, retries_to_attempts, table, text, word};
+use super::{Family, Source, Spoken, Version, Word, also, retries_to_attempts, table, text, word};
 use crate::document::{Value, parse};
 use crate::policy::Kind;
 
@@ -115,7 +115,8 @@ const WORDS: &[Word] = &[
 /// The defaults of the mode that is said.
 /// The time for reading; connecting keeps its own.
 fn timeout(spoken: &Spoken<'_>) -> Option<Value> {
-    Some(table([("connect", text("60s")), ("read", limit(&spoken.field)?)]))
+    spoken.field.positive_duration()?;
+    Some(table([("connect", text("60s")), ("read", spoken.field.node.value.clone())]))
 }
 
 fn mode(spoken: &Spoken<'_>) -> Option<&'static str> {

@@ -2,9 +2,7 @@
 //! long it is, until a limit is given: then a longer one ends the retries. Zero is no hint, a date in the past or a
 //! negative number is a millisecond, and a 413 is repeated only with a hint.
 
-use super::{
-    Family, Source, Spoken, Version, Word, also, duration, exponential, form, http, limit, obey, table, text, word,
-};
+use super::{Family, Source, Spoken, Version, Word, also, duration, exponential, form, http, obey, table, text, word};
 use crate::document::{Field, Value};
 use crate::policy::Kind;
 use crate::units::SimDuration;
@@ -68,7 +66,8 @@ pub(super) fn repeated(statuses: &[u16], words: &[&str], reads_a_hint: bool) -> 
 
 /// `timeout.request` counts until all of the answer is there.
 fn timeout(spoken: &Spoken<'_>) -> Option<Value> {
-    Some(table([("total", limit(&spoken.field)?)]))
+    spoken.field.positive_duration()?;
+    Some(table([("total", spoken.field.node.value.clone())]))
 }
 
 fn backoff(spoken: &Spoken<'_>) -> Option<Value> {

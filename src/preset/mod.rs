@@ -62,7 +62,7 @@ mod workqueue;
 
 use crate::document::{Fault, Faults, Field, Node, Place, Table, near, parse, patch};
 use crate::policy::Kind;
-use value::{adds_up_to_itself, duration, durations, exponential, form, limit, list, obey, table, text};
+use value::{adds_up_to_itself, duration, durations, exponential, form, list, obey, table, text};
 pub use word::Word;
 use word::{
     Spoken, also, as_it_is, attempts_or_none, further, milliseconds, one_more, retries_or_none, retries_to_attempts,

@@ -4,7 +4,7 @@
 //!
 //! Not held: an answer cut short is asked for again by a range of bytes, which the model's answers do not have.
 
-use super::{Family, Source, Spoken, Version, Word, also, exponential, http, limit, obey, table, text, word};
+use super::{Family, Source, Spoken, Version, Word, also, exponential, http, obey, table, text, word};
 use crate::document::{Field, Value};
 use crate::policy::Kind;
 use crate::units::SimDuration;
@@ -56,7 +56,8 @@ fn hands_back(spoken: &Spoken<'_>) -> Option<Value> {
 }
 
 fn timeout(spoken: &Spoken<'_>) -> Option<Value> {
-    Some(table([("connect", text("10s")), ("read", limit(&spoken.field)?)]))
+    spoken.field.positive_duration()?;
+    Some(table([("connect", text("10s")), ("read", spoken.field.node.value.clone())]))
 }
 
 fn longest(spoken: &Spoken<'_>) -> Option<SimDuration> {

@@ -1,6 +1,6 @@
 //! What a library's word becomes is a value of a general key: a number, a word, or a table of one form.
 
-use crate::document::{Field, Node, Place, Table, Value};
+use crate::document::{Node, Place, Table, Value};
 use crate::units::{SimDuration, parse::LONGEST};
 
 /// A table of one key.
@@ -30,11 +30,6 @@ pub(super) fn durations(waits: impl IntoIterator<Item = SimDuration>) -> Value {
 /// A duration as a value, at most the longest that a file can say.
 pub(super) fn duration(time: SimDuration) -> Value {
     Value::String(time.min(LONGEST).to_string())
-}
-
-/// A limit on a time, or the word that there is none.
-pub(super) fn limit(field: &Field<'_>) -> Option<Value> {
-    if field.is_none() { Some(text("none")) } else { field.positive_duration().map(duration) }
 }
 
 /// A word.

@@ -240,8 +240,8 @@ pub(super) fn layer(tape: &mut Tape<'_>) -> String {
     write!(keys, ", retry_on = {on}, hint = {hint}, obeys_should_retry = {}", tape.sometimes()).unwrap();
     if tape.seldom() {
         write!(keys, ", total_budget = \"{}\"", tape.of(&["5s", "20s"])).unwrap();
-    } else if tape.seldom() {
-        keys.push_str(&wide::shrinking(tape));
+    } else {
+        keys.push_str(&wide::perhaps_shrinking(tape));
     }
     if tape.seldom() {
         write!(keys, ", budget = {}", wide::budget(tape)).unwrap();
