@@ -19,6 +19,7 @@
 //! - `request_phases`: what ends a request, when, and as what its client sees it.
 //! - `server_side`: what the server did, for whom, how often and how long.
 //! - `several_at_once`: hops and hedges, which send what the application does not see.
+//! - `groups`: steps that run at once.
 //! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
 //! - `fixes`: what fixes change, and what is refused of them.
 //! - `guard_errors`, `request_errors`: the same for guards, and for what happens within a request.
@@ -52,6 +53,7 @@ mod fixes;
 #[cfg(feature = "cli")]
 mod gallery;
 mod golden;
+mod groups;
 mod guard_errors;
 mod header_grammar;
 #[cfg(feature = "cli")]
