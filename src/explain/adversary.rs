@@ -89,7 +89,7 @@ impl Game<'_> {
         loop {
             match self.client.advance(&mut states, &mut cursor, input, now, &mut referee) {
                 Next::Send => return self.send(step, &states),
-                Next::Park | Next::Line(_) => unreachable!("the referee lets nobody wait"),
+                Next::Park(_) | Next::Line(_) => unreachable!("the referee lets nobody wait"),
                 Next::Sleep { until, .. } => (now, input) = (until, Input::Woken),
                 Next::Requeue { requeue, .. } => {
                     let step = match requeue.resume {

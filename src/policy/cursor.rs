@@ -67,8 +67,9 @@ pub enum Next {
         /// Whether the worker is kept meanwhile.
         holds_worker: bool,
     },
-    /// Nothing until a guard on the way changes; then it is asked again.
-    Park,
+    /// Nothing until a guard on the way changes; then it is asked again. Where it stands in a hop, its client waits until
+    /// this instant at most.
+    Park(SimTime),
     /// Nothing until a guard on the way calls it up, which then lets it pass, or until this instant, when the guard
     /// refuses.
     Line(SimTime),

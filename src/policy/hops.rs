@@ -49,7 +49,7 @@ impl Client {
     }
 
     /// Whether the client has given up on the hop by now: it then sees a timeout, and the hop no longer matters.
-    pub(super) fn has_left_hops(&self, states: &[LayerState], now: SimTime) -> bool {
+    pub fn has_left_hops(&self, states: &[LayerState], now: SimTime) -> bool {
         self.hop_edge > 0 && self.patience_with_hops(states).is_some_and(|until| until <= now)
     }
 

@@ -295,7 +295,8 @@ impl Client {
                     }
                     Gate::Park => {
                         cursor.stand(at, true);
-                        return Inward::Stops(Next::Park);
+                        let until = self.no_longer_than_the_client_waits(SimTime::NEVER, at, states);
+                        return Inward::Stops(Next::Park(until));
                     }
                     Gate::Line(until) => {
                         cursor.stand(at, false);

@@ -191,7 +191,7 @@ pub(super) fn walk_with<D: Draws>(
                 (now, input) = (ended, Input::Answered(answer));
             }
             // The guards of a probe let everybody pass.
-            Next::Park | Next::Line(_) => {
+            Next::Park(_) | Next::Line(_) => {
                 path.end = End::Hangs;
                 return path;
             }

@@ -271,9 +271,17 @@ impl<'a> Bank<'a> {
         if let State::Semaphore(_, line) = &mut self.states[instance] {
             return line.leave(asker.class, run);
         }
-        let before = self.parked.len();
-        self.parked.retain(|parked| (parked.class, parked.run) != (asker.class, run));
-        self.parked.len() < before
+        let at = self.parked.iter().position(|parked| (parked.class, parked.run) == (asker.class, run));
+        at.map(|at| self.parked.remove(at)).is_some()
+    }
+
+    /// The run no longer waits for this guard to change; says whether it did.
+    pub(super) fn unpark(&mut self, guard: usize, class: u16, run: u32, now: SimTime) -> bool {
+        let Some(at) = self.parked.iter().position(|parked| (parked.class, parked.run) == (class, run)) else {
+            return false;
+        };
+        self.counts[guard].waited += now - self.parked.remove(at).since;
+        true
     }
 
     /// Those who wait for this instance go on, in the order of their coming.

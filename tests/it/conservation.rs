@@ -348,20 +348,6 @@ fn no_stack_sends_more_than_explain_says(seen: &Seen) {
     }
 }
 
-fn models_add_up_to_their_class(seen: &Seen) {
-    for class in &seen.scenario.traffic {
-        let Some(models) = seen.numbers.at(&["classes", &class.name, "models"]) else { continue };
-        let sum = |key: &str| -> f64 {
-            let tables = models.branches().iter().filter_map(|(_, model)| model.at(&[key]));
-            tables.flat_map(Tree::leaves).map(|number| number.value).sum()
-        };
-        assert_eq!(sum("requests"), seen.of_class(&class.name, "provider_requests"));
-        let responses = seen.numbers.at(&["classes", &class.name, "responses"]).unwrap();
-        let answered: f64 = responses.leaves().iter().map(|number| number.value).sum();
-        assert_eq!((sum("responses"), sum("answered_by")), (answered, answered));
-    }
-}
-
 /// No more permits are out than there are, those that are belong to tasks that have not ended, and a task that has ended
 /// has given back all of its own.
 fn permits_come_back(seen: &Seen) {
@@ -406,7 +392,6 @@ pub(super) fn check(words: &[u16], seed: u64) -> bool {
     series_add_up_to_the_totals(&run);
     limits_let_through_what_they_hold(&run, &text);
     no_stack_sends_more_than_explain_says(&run);
-    models_add_up_to_their_class(&run);
     permits_come_back(&run);
     shares_and_times_lie_where_they_can(&run);
     wide::check(&run, words);

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use retrycast::experiment::{self, Terms};
 use retrycast::explain::explain;
-use retrycast::metrics::summarize;
+use retrycast::metrics::{Tree, summarize};
 use retrycast::policy::stack::Client;
 use retrycast::policy::{Hedge, Kind};
 use retrycast::provider::{Abandoned, AnsweredBy, Respond};
@@ -120,6 +120,20 @@ fn clients_send_what_arrives_but_for_hops(seen: &Seen) {
     }
 }
 
+fn models_add_up_to_their_class(seen: &Seen) {
+    for class in &seen.scenario.traffic {
+        let Some(models) = seen.numbers.at(&["classes", &class.name, "models"]) else { continue };
+        let sum = |key: &str| -> f64 {
+            let tables = models.branches().iter().filter_map(|(_, model)| model.at(&[key]));
+            tables.flat_map(Tree::leaves).map(|number| number.value).sum()
+        };
+        assert_eq!(sum("requests"), seen.of_class(&class.name, "provider_requests"));
+        let responses = seen.numbers.at(&["classes", &class.name, "responses"]).unwrap();
+        let answered: f64 = responses.leaves().iter().map(|number| number.value).sum();
+        assert_eq!((sum("responses"), sum("answered_by")), (answered, answered));
+    }
+}
+
 /// `explain` bounds what reaches the provider.
 fn no_more_reaches_the_provider_than_explain_says(seen: &Seen) {
     let mut of_task: BTreeMap<(u16, u32), u64> = BTreeMap::new();
@@ -224,17 +238,17 @@ fn what_has_ended_has_given_everything_back(seen: &Seen) {
 }
 
 /// Same seed, same bytes, however many threads; another policy, the same world.
-fn the_seed_decides_and_policies_leave_the_world_alone(seen: &Seen, words: &[u16]) {
-    let first = seen.outcome.seed;
-    let again = simulate(&seen.scenario, first);
-    assert_eq!((again.digest, again.world_digest), (seen.outcome.digest, seen.outcome.world_digest));
-    let numbers = format!("{:?}", summarize(&seen.scenario, &again));
-    assert_eq!(numbers, format!("{:?}", seen.numbers), "who watches changes nothing");
+fn the_seed_decides_and_policies_leave_the_world_alone(run: &Seen, words: &[u16]) {
+    let seed = run.outcome.seed;
+    let again = simulate(&run.scenario, seed);
+    assert_eq!((again.digest, again.world_digest), (run.outcome.digest, run.outcome.world_digest));
+    let numbers = format!("{:?}", summarize(&run.scenario, &again));
+    assert_eq!(numbers, format!("{:?}", run.numbers), "who watches changes nothing");
     // One in eight is enough of what is slow.
-    if first.0.is_multiple_of(8) {
+    if seed.0.is_multiple_of(8) {
         let never = AtomicBool::new(false);
         let with = |threads| {
-            let result = experiment::run(&seen.scenario, first, Some(3), Some(threads), Terms::new(&never)).unwrap();
+            let result = experiment::run(&run.scenario, seed, Some(3), Some(threads), Terms::new(&never)).unwrap();
             (result.digest, result.world_digest, format!("{:?}", result.figures))
         };
         let one = with(1);
@@ -243,7 +257,7 @@ fn the_seed_decides_and_policies_leave_the_world_alone(seen: &Seen, words: &[u16
     let policies = World::of(&mut Tape::new(&words.iter().rev().copied().collect::<Vec<_>>())).policies;
     let World { provider, traffic, .. } = World::of(&mut Tape::new(words));
     if let Ok(other) = load(&Source::new("other.toml", &format!("{provider}{policies}{traffic}"))) {
-        assert_eq!(simulate(&other, first).world_digest, seen.outcome.world_digest);
+        assert_eq!(simulate(&other, seed).world_digest, run.outcome.world_digest);
     }
 }
 
@@ -251,6 +265,7 @@ fn the_seed_decides_and_policies_leave_the_world_alone(seen: &Seen, words: &[u16
 pub(super) fn check(seen: &Seen, words: &[u16]) {
     each_request_ends_once(seen);
     clients_send_what_arrives_but_for_hops(seen);
+    models_add_up_to_their_class(seen);
     no_more_reaches_the_provider_than_explain_says(seen);
     effects_are_what_was_carried_out(seen);
     slots_are_taken_as_long_as_somebody_is_served(seen);

@@ -1,10 +1,15 @@
-//! No input makes the reader or the page of faults panic, and whatever is refused has a fault to show.
+//! No input makes the reader or the page of faults panic, whatever is refused has a fault to show, and what is accepted
+//! runs.
 
 use proptest::prelude::*;
+use retrycast::experiment::{self, Terms};
+use retrycast::explain::explain;
+use retrycast::random::Seed;
 use retrycast::scenario::{Source, load};
 
 use super::scenario_errors::{SOUND, no_trace};
 use super::scenario_vocabulary::every_key;
+use super::small_world::{Tape, text};
 
 fn shipped() -> Vec<(String, String)> {
     let mut files: Vec<_> = std::fs::read_dir("scenarios").unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -80,6 +85,43 @@ const PIECES: [&str; 24] = [
     "99999999999999999999",
 ];
 
+/// Values that are sound for many keys, and seldom wise.
+const ODD: [&str; 16] = [
+    "\"0s\"",
+    "\"1ns\"",
+    "\"366d\"",
+    "1",
+    "0",
+    "5",
+    "1_000_000",
+    "\"50%\"",
+    "\"any\"",
+    "\"none\"",
+    "\"unlimited\"",
+    "\"hop\"",
+    "true",
+    "[\"s0\"]",
+    "{ uniform = [\"0s\", \"366d\"] }",
+    "{ lognormal = { mean = \"1ns\", sigma = 10 } }",
+];
+
+/// What stands behind the `=` number `n` of a text: where it begins and ends.
+fn value(text: &str, n: prop::sample::Index) -> std::ops::Range<usize> {
+    let places: Vec<usize> = text.match_indices(" = ").map(|(at, _)| at + 3).collect();
+    let from = places[n.index(places.len())];
+    let length = text[from..].find([',', '\n', '}']).unwrap_or(text.len() - from);
+    from..from + length
+}
+
+/// What is accepted is explained, and runs: to its end, or until it has sent too much.
+fn runs(text: &str) {
+    let Ok(scenario) = load(&Source { trace: &no_trace, ..Source::new("any.toml", text) }) else { return };
+    let never = std::sync::atomic::AtomicBool::new(false);
+    assert_eq!(explain(&scenario).classes.len(), scenario.traffic.len());
+    let terms = Terms { most_requests: 2_000, ..Terms::new(&never) };
+    let _ = experiment::run(&scenario, Seed(1), None, Some(1), terms);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -120,5 +162,20 @@ proptest! {
         let values: Vec<&str> = text.split(" = ").skip(1).map(|rest| rest.split([',', '\n', '}']).next().unwrap_or("")).collect();
         let (old, new) = (values[a.index(values.len())], values[b.index(values.len())]);
         survives(&text.replacen(&format!(" = {old}"), &format!(" = {new}"), 1), &[]);
+    }
+
+    #[test]
+    fn random_worlds_with_odd_values_are_refused_or_run(
+        words in prop::collection::vec(any::<u16>(), 60..300),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..2 * ODD.len()), 1..4),
+    ) {
+        let mut text = text(&mut Tape::new(&words));
+        for (at, from, odd) in edits {
+            let new = ODD.get(odd).map_or_else(|| text[value(&text, from)].to_owned(), |odd| (*odd).to_owned());
+            let old = value(&text, at);
+            text.replace_range(old, &new);
+        }
+        survives(&text, &[]);
+        runs(&text);
     }
 }

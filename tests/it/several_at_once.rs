@@ -300,3 +300,49 @@ fn factors_multiply_where_only_some_of_a_tasks_clients_have_hops() {
     assert_eq!((of("requests"), of("provider_requests"), of("amplification_by_task")), (3.0, 5.0, 1.5));
     assert_eq!((of("factors.hedge"), of("factors.sdk"), of("factors.gateway")), (1.5, 1.0, 5.0 / 3.0));
 }
+
+#[test]
+fn a_client_does_not_wait_longer_for_a_hop_that_its_breaker_holds() {
+    // By hand. The first turn opens the hop's breaker at 0.1 s, for 1 s; the second one, at 2 s, is its only probe and
+    // hangs for a minute; the third one, at 3 s, is held until that is over, and its client leaves after 5 s.
+    let text = r#"
+        horizon = "10m"
+        [provider.faults.down]
+        window = ["0s", "1s"]
+        respond = { status = 503, after = "100ms" }
+        [provider.faults.slow]
+        window = ["2s", "2500ms"]
+        respond = { status = 503, after = "1m" }
+        [guards.relay]
+        scope = "global"
+        breaker = { counts = "responses", of = [503], last = 1, threshold = 0, open = "1s", when_open = "hold" }
+        [clients.patient]
+        layers = [{ name = "relay", guard = "relay", kind = "hop" }, { name = "gateway", kind = "hop", max_attempts = 1, retry_on = "any" }]
+        [clients.impatient]
+        layers = [
+          { name = "relay", guard = "relay", kind = "hop" },
+          { name = "gateway", kind = "hop", max_attempts = 1, retry_on = "any" },
+          { name = "sdk", max_attempts = 1, retry_on = "any", timeout = "5s" },
+        ]
+        [traffic.first]
+        kind = "turns"
+        client = "patient"
+        arrivals = { at = ["0s", "2s"] }
+        steps = [{ name = "a", input_tokens = 1, latency = "1s" }]
+        [traffic.third]
+        kind = "turns"
+        client = "impatient"
+        arrivals = { at = ["3s"] }
+        steps = [{ name = "a", input_tokens = 1, latency = "1s" }]
+    "#;
+    let run = Run::of(&read(text), 1);
+    let ends: Vec<(u16, f64)> = facts(&read(text), 1)
+        .into_iter()
+        .filter_map(|fact| match fact {
+            Fact::TaskEnded { class, at, .. } => Some((class, at.as_secs_f64())),
+            Fact::TaskArrived { .. } | Fact::RequestEnded { .. } => None,
+        })
+        .collect();
+    assert_eq!(ends, [(0, 0.1), (1, 8.0), (0, 62.0)]);
+    assert_eq!((run.count("classes.third.failed"), run.number("guards.relay.waited_s")), (1, 5.0));
+}

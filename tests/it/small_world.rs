@@ -238,10 +238,10 @@ pub(super) fn layer(tape: &mut Tape<'_>) -> String {
         tape.of(&["\"any\"", "[429, \"5xx\", \"timeout\", \"connection\"]", "[\"5xx\"]", "[\"short_circuited\", 429]"]);
     let hint = tape.of(&["\"ignore\"", "\"obey\"", "\"at_least\"", "{ obey = { cap = \"2s\", above = \"give_up\" } }"]);
     write!(keys, ", retry_on = {on}, hint = {hint}, obeys_should_retry = {}", tape.sometimes()).unwrap();
-    if tape.seldom() {
-        write!(keys, ", total_budget = \"{}\"", tape.of(&["5s", "20s"])).unwrap();
-    } else {
-        keys.push_str(&wide::perhaps_shrinking(tape));
+    match tape.below(16) {
+        9..12 => keys.push_str(&wide::shrinking(tape)),
+        12.. => write!(keys, ", total_budget = \"{}\"", tape.of(&["5s", "20s"])).unwrap(),
+        _ => {}
     }
     if tape.seldom() {
         write!(keys, ", budget = {}", wide::budget(tape)).unwrap();

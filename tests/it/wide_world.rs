@@ -147,10 +147,7 @@ pub(super) fn group(tape: &mut Tape<'_>) -> &'static str {
 }
 
 /// A total time that timeouts shrink to.
-pub(super) fn perhaps_shrinking(tape: &mut Tape<'_>) -> String {
-    if !tape.seldom() {
-        return String::new();
-    }
+pub(super) fn shrinking(tape: &mut Tape<'_>) -> String {
     let check = tape.of(&["before_wait", "before_wait_strict", "elapsed", "elapsed_cut", "before_attempt"]);
     let budget = tape.of(&["5s", "20s"]);
     format!(

@@ -4,6 +4,7 @@ use super::Engine;
 use super::closing::count_requests;
 use super::walker::Walker;
 use crate::observe::WorkerActivity;
+use crate::policy::answer::Outcome;
 use crate::policy::retry::LayerState;
 use crate::policy::stack::{Input, Next, Place, Requeue, Resume, Waiting};
 use crate::random::stream::mix;
@@ -117,7 +118,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             match next {
                 Next::Send => return self.send(class, run),
                 Next::Sleep { until, why, holds_worker } => return self.sleep(class, run, until, why, holds_worker),
-                Next::Park => return self.states[class as usize].runs.get_mut(run).doing = Doing::WaitingLimiter,
+                Next::Park(until) => return self.park(class, run, until),
                 Next::Line(until) => return self.stand_in_line(class, run, until),
                 Next::Requeue { at, requeue } => return self.requeue(class, run, at, requeue),
                 Next::Done(answer) => {
@@ -181,11 +182,20 @@ impl<'a, O: Observer> Engine<'a, O> {
             Waiting::Retry => (Doing::WaitingRetry, Event::RetryWaitEnds { class, run }),
             Waiting::Limiter => (Doing::WaitingLimiter, Event::LimiterWaitEnds { class, run }),
         };
+        debug_assert!(until >= self.clock.now(), "nobody wakes in the past");
         self.events.push(until, Rank::Attempt, event.pack());
         // The other steps of a group go on with the worker.
         if !holds_worker && !record.cursor.is_part() {
             let worker = std::mem::replace(&mut record.worker, NO_WORKER);
             self.release(class, worker);
+        }
+    }
+
+    /// The run waits until a guard changes, or until nobody waits for it.
+    fn park(&mut self, class: u16, run: u32, until: SimTime) {
+        self.states[class as usize].runs.get_mut(run).doing = Doing::WaitingLimiter;
+        if until < SimTime::NEVER {
+            self.events.push(until, Rank::Attempt, Event::LineEnds { class, run }.pack());
         }
     }
 
@@ -208,11 +218,24 @@ impl<'a, O: Observer> Engine<'a, O> {
             return;
         }
         let Some((guard, asker)) = self.guard_before(class, run) else { return };
-        let Some(why) = self.bank.give_up(guard, asker, run, now) else { return };
+        let Some(why) = self.bank.give_up(guard, asker, run, now).or_else(|| self.leaves_hold(class, run)) else {
+            return;
+        };
         if asker.worker != NO_WORKER {
             self.worked(class, asker.worker, WorkerActivity::WaitingLimiter);
         }
         self.advance(class, run, Input::Refused(why));
+    }
+
+    /// Whether the run has waited for a breaker of a hop as long as its client waits for the hop; then it stands there no
+    /// more.
+    fn leaves_hold(&mut self, class: u16, run: u32) -> Option<Outcome> {
+        let now = self.now();
+        let (guard, asker) = self.guard_before(class, run)?;
+        let runs = &self.states[class as usize].runs;
+        let client = self.classes[class as usize].stack(runs.get(run).step).client;
+        let is_left = client.has_left_hops(runs.side(run), now) && self.bank.unpark(guard, asker.class, run, now);
+        is_left.then_some(Outcome::ShortCircuited)
     }
 
     /// The guard at which the run stands, if it is one, and the run as the guard sees it.

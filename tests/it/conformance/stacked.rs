@@ -147,7 +147,7 @@ fn walk<D: Draws>(client: &Client, scripts: &[Script], draws: impl Fn(usize, u64
                 (input, step) = (Input::Begin, step + 1);
             }
             // No gate of this world parks anybody.
-            Next::Done(_) | Next::Park | Next::Line(_) => return way,
+            Next::Done(_) | Next::Park(_) | Next::Line(_) => return way,
         }
     }
 }
