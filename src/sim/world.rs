@@ -49,6 +49,8 @@ pub(super) struct Stack<'a> {
     pub(super) budgets: Vec<Option<usize>>,
     /// The client's hedge, where it has one.
     pub(super) hedge: Option<&'a Hedge>,
+    /// Whether several layers repeat within a call, so that an inner one begins anew in the same call.
+    pub(super) nests_in_call: bool,
     /// Whether there are hops between the client and the provider.
     pub(super) has_hops: bool,
     /// Guards of the client that every response feeds.
@@ -131,6 +133,7 @@ fn compile<'a>(
             budgets: budgets[n].clone(),
             hedge: client.hedge(),
             has_hops: !client.hops().is_empty(),
+            nests_in_call: client.client_elements().iter().filter(|element| begins_anew(element)).count() > 1,
             fed_by_responses: counted.map(|(guard, _)| guard).collect(),
             fallbacks: fallbacks(scenario, client),
             first_row: rows.first_of(n),
@@ -169,6 +172,11 @@ fn fallbacks(scenario: &Scenario, client: &Client) -> Vec<(usize, Vec<u8>)> {
         Some((at, targets.collect()))
     });
     targets.collect()
+}
+
+/// Whether what is inside this element may begin anew within a call.
+fn begins_anew(element: &Element) -> bool {
+    element.role.policy().is_some() || element.role.is_fallback()
 }
 
 /// The breakers of a client, each with its index among the guards.

@@ -346,3 +346,16 @@ fn a_client_does_not_wait_longer_for_a_hop_that_its_breaker_holds() {
     assert_eq!(ends, [(0, 0.1), (1, 8.0), (0, 62.0)]);
     assert_eq!((run.count("classes.third.failed"), run.number("guards.relay.waited_s")), (1, 5.0));
 }
+
+#[test]
+fn a_hop_draws_anew_for_each_request_of_its_client() {
+    // Three requests of one call, each with two waits of the gateway: six draws, and no two alike.
+    let layers = gateway("").replace(r#"backoff = { fixed = "2s" }"#, r#"backoff = { fixed = "2s" }, jitter = "full""#);
+    let sent = sent(&turns(&layers, &provider(ALWAYS_503), ONE, r#""1s""#));
+    let waits: Vec<f64> = sent.windows(2).map(|pair| pair[1] - pair[0] - 0.1).collect();
+    // The client itself tries again at once: the third and the sixth gap.
+    let drawn: Vec<f64> = [0, 1, 3, 4, 6, 7].iter().map(|n| waits[*n]).collect();
+    for (i, one) in drawn.iter().enumerate() {
+        assert!((0.0..=2.0).contains(one) && drawn[..i].iter().all(|other| (other - one).abs() > 1e-6), "{drawn:?}");
+    }
+}

@@ -47,14 +47,16 @@ impl Host for Walker<'_, '_> {
 
     fn draws(&self, element: usize, attempt: u32) -> Stream {
         let (run, step) = (u64::from(self.run.task.runs), u64::from(self.run.step));
-        self.compiled
+        let key = self
+            .compiled
             .key
             .with(u64::from(self.run.task.index))
             .with(purpose::JITTER)
             .with(self.stack.element_words[element])
             .with(run << 32 | step)
-            .with(u64::from(self.run.calls) << 32 | u64::from(attempt))
-            .stream()
+            .with(u64::from(self.run.calls) << 32 | u64::from(attempt));
+        // A layer that begins anew within a call counts its attempts from one again.
+        if self.stack.nests_in_call { key.with(u64::from(self.run.ordinal)) } else { key }.stream()
     }
 
     fn pass(&mut self, guard: usize, now: SimTime) -> Gate {
