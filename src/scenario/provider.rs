@@ -163,6 +163,7 @@ fn limit(name: &str, field: &Field<'_>, models: &mut Vec<Named>) -> Option<ReadL
     if counts.is_none() && reader.get("per").is_none() {
         // It may have been meant to count requests in flight, and then it lacks nothing.
         reader.knows(&["amount", "algorithm", "capacity", "refuse", "models"]);
+        reader.finish();
         return None;
     }
     let bucket = bucket(&reader);

@@ -138,7 +138,7 @@ proptest! {
 
     #[test]
     fn mutations_of_shipped_scenarios_never_panic(
-        which in 0..5_usize,
+        which in 0..60_usize,
         edits in prop::collection::vec((any::<prop::sample::Index>(), 0..40_usize, 0..PIECES.len()), 1..4),
     ) {
         let mut texts: Vec<String> = shipped().into_iter().map(|(_, text)| text).collect();
@@ -154,7 +154,7 @@ proptest! {
     }
 
     #[test]
-    fn values_swapped_within_a_scenario_never_panic(which in 0..5_usize, a in any::<prop::sample::Index>(), b in any::<prop::sample::Index>()) {
+    fn values_swapped_within_a_scenario_never_panic(which in 0..60_usize, a in any::<prop::sample::Index>(), b in any::<prop::sample::Index>()) {
         let mut texts: Vec<String> = shipped().into_iter().map(|(_, text)| text).collect();
         texts.extend([SOUND.to_owned(), every_key()]);
         let text = &texts[which % texts.len()];
@@ -178,4 +178,11 @@ proptest! {
         survives(&text, &[]);
         runs(&text);
     }
+}
+
+#[test]
+fn a_limit_that_misspells_what_it_counts_is_refused() {
+    let text = SOUND.to_owned() + "\n[provider.limits.one]\ncounst = \"requests\"\n";
+    let Err(refusal) = load(&Source::new("any.toml", &text)) else { panic!("accepted") };
+    assert!(format!("{refusal:?}").contains("did you mean `counts`?"), "{refusal:?}");
 }
