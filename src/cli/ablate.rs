@@ -9,7 +9,8 @@ use super::compare::{said, with_progress};
 use super::engine::{self, Asked};
 use super::experiment_args::AblateArgs;
 use super::files::{self, Folder, Item, folder_named};
-use super::interrupt::{Interrupt, interrupted};
+use super::interrupt::{Interrupt, put_aside};
+use super::journal::Journal;
 use super::run::quoted;
 use super::source::{Source, shown};
 use super::stream;
@@ -49,13 +50,14 @@ pub(super) fn ablate(args: &AblateArgs) -> anyhow::Result<ExitCode> {
     };
     let folder = path.as_deref().map(|path| Folder::prepare(path, &NAMES)).transpose()?;
     let interrupt = Interrupt::listen()?;
-    let result = with_progress(&args.experiment, &interrupt, |plan| {
+    let journal = Journal::open(path.as_deref(), args.experiment.quiet);
+    let result = with_progress(&args.experiment, &interrupt, &journal, |plan| {
         Ablation::run(&fixes, &combinations, &scenarios, args.experiment.seeds(), plan)
     });
     let ablation = match result {
         Ok(ablation) => ablation,
         Err(halted) => match halted.why {
-            Stopped::Interrupted => return Ok(interrupted(args.experiment.quiet, None)),
+            Stopped::Interrupted => return Ok(put_aside(args.experiment.quiet, &journal)),
             Stopped::Endless(endless) => {
                 let name = combinations[halted.arm].name(&fixes);
                 return Err(engine::endless_arm(&Arm { name: &name, scenario: &scenarios[halted.arm] }, &endless));
@@ -79,9 +81,10 @@ pub(super) fn ablate(args: &AblateArgs) -> anyhow::Result<ExitCode> {
         None => Vec::new(),
     };
     if interrupt.is_set() {
-        return Ok(interrupted(args.experiment.quiet, None));
+        return Ok(put_aside(args.experiment.quiet, &journal));
     }
     files::publish(complete)?;
+    journal.finish();
     interrupt.let_go();
     let code = match args.experiment.format {
         Format::Text => stream::print_coloured(&text::text(&ablated, stream::columns()))?,

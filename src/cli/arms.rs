@@ -7,6 +7,7 @@ use anyhow::{anyhow, bail};
 use super::engine::{self, Refused};
 use super::experiment_args::CompareArgs;
 use super::source::{Source, shown};
+use super::words::split;
 use crate::document::{Text, reader};
 use crate::report::comparison::{ArmFacts, changes};
 use crate::scenario::{Refusal, Scenario};
@@ -201,27 +202,6 @@ fn patch(text: &str) -> anyhow::Result<(String, Vec<String>)> {
         bail!("`--patch {name}`: changes nothing, found `{}`\nhint: {FORM}", part.escape_debug());
     }
     Ok((name.to_owned(), parts))
-}
-
-/// The parts between commas that are in no bracket, brace or quote.
-fn split(text: &str) -> Vec<String> {
-    let (mut parts, mut part, mut depth, mut quote) = (Vec::new(), String::new(), 0_u32, None);
-    for c in text.chars() {
-        match (quote, c) {
-            (Some(open), c) if c == open => quote = None,
-            (None, '"' | '\'') => quote = Some(c),
-            (None, '[' | '{') => depth += 1,
-            (None, ']' | '}') => depth = depth.saturating_sub(1),
-            (None, ',') if depth == 0 => {
-                parts.push(std::mem::take(&mut part).trim().to_owned());
-                continue;
-            }
-            (Some(_) | None, _) => {}
-        }
-        part.push(c);
-    }
-    parts.push(part.trim().to_owned());
-    parts
 }
 
 #[cfg(test)]

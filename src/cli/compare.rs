@@ -7,7 +7,8 @@ use super::args::Format;
 use super::arms::{self, ReadArm};
 use super::experiment_args::{CompareArgs, ExperimentArgs};
 use super::files::{self, Folder, Item, folder_named};
-use super::interrupt::{Interrupt, interrupted};
+use super::interrupt::{Interrupt, put_aside};
+use super::journal::Journal;
 use super::progress::Progress;
 use super::run::quoted;
 use super::source::shown;
@@ -26,13 +27,15 @@ pub(super) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let path = folder(&args.experiment, &read);
     let folder = path.as_deref().map(|path| Folder::prepare(path, &NAMES)).transpose()?;
     let interrupt = Interrupt::listen()?;
+    let journal = Journal::open(path.as_deref(), args.experiment.quiet);
     let arms: Vec<Arm<'_>> = read.iter().map(|arm| Arm { name: &arm.name, scenario: &arm.scenario }).collect();
-    let result =
-        with_progress(&args.experiment, &interrupt, |plan| Comparison::run(&arms, args.experiment.seeds(), plan));
+    let result = with_progress(&args.experiment, &interrupt, &journal, |plan| {
+        Comparison::run(&arms, args.experiment.seeds(), plan)
+    });
     let comparison = match result {
         Ok(comparison) => comparison,
         Err(halted) => match halted.why {
-            Stopped::Interrupted => return Ok(interrupted(args.experiment.quiet, None)),
+            Stopped::Interrupted => return Ok(put_aside(args.experiment.quiet, &journal)),
             Stopped::Endless(endless) => return Err(engine::endless_arm(&arms[halted.arm], &endless)),
         },
     };
@@ -43,9 +46,10 @@ pub(super) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         None => Vec::new(),
     };
     if interrupt.is_set() {
-        return Ok(interrupted(args.experiment.quiet, None));
+        return Ok(put_aside(args.experiment.quiet, &journal));
     }
     files::publish(files)?;
+    journal.finish();
     interrupt.let_go();
     let code = match args.experiment.format {
         Format::Text => stream::print_coloured(&text::text(&compared, stream::columns()))?,
@@ -62,13 +66,18 @@ pub(super) fn said(path: Option<&Path>, quiet: bool, names: &[&str]) {
     }
 }
 
-/// Runs an experiment with a bar for whoever waits.
-pub(super) fn with_progress<T>(args: &ExperimentArgs, interrupt: &Interrupt, run: impl FnOnce(Plan<'_>) -> T) -> T {
+/// Runs an experiment with a bar for whoever waits, and puts finished runs aside.
+pub(super) fn with_progress<T>(
+    args: &ExperimentArgs,
+    interrupt: &Interrupt,
+    journal: &Journal,
+    run: impl FnOnce(Plan<'_>) -> T,
+) -> T {
     let progress = Progress::over(Some(1), args.quiet);
     let at = |done| progress.at(done);
     let announce = |runs| progress.lengthen(runs);
     let terms = Terms { progress: &at, most_requests: args.max_requests, ..Terms::new(interrupt.flag()) };
-    run(Plan { seed: Seed(args.seed), threads: args.threads, terms, announce: &announce })
+    run(Plan { threads: args.threads, announce: &announce, kept: journal, ..Plan::new(Seed(args.seed), terms) })
 }
 
 /// Where files go; nowhere for JSON on standard output without a folder.

@@ -57,6 +57,16 @@ impl Interrupt {
     }
 }
 
+/// The end of an interrupted experiment: its results were not written, and finished runs may be put aside.
+pub(super) fn put_aside(quiet: bool, journal: &super::journal::Journal) -> ExitCode {
+    match journal.left() {
+        Some(left) if !quiet => super::stream::say(&left),
+        Some(_) => {}
+        None => return interrupted(quiet, None),
+    }
+    ExitCode::from(INTERRUPTED)
+}
+
 /// The end of an interrupted program: nothing was written, but for what went into a pipe or a device as it came.
 pub(super) fn interrupted(quiet: bool, written_in_place: Option<&str>) -> ExitCode {
     if !quiet {

@@ -5,12 +5,14 @@
 mod ablate;
 pub mod args;
 mod arms;
+mod axis_args;
 mod compare;
 mod engine;
 mod experiment_args;
 mod explain;
 mod files;
 mod interrupt;
+mod journal;
 mod presets;
 mod probe;
 mod progress;
@@ -18,5 +20,6 @@ pub mod refusal;
 mod run;
 mod source;
 pub mod stream;
+mod words;
 
 pub use args::Cli;

@@ -2,19 +2,23 @@
 //! are kept in the order of replicates, so that the number of threads changes nothing.
 
 pub mod ablate;
+pub mod axis;
 pub mod compare;
 pub mod measure;
 mod replicate;
 pub mod result;
+pub mod rows;
 mod tracks;
 pub mod trial;
 mod watch;
 
 pub use ablate::{Ablation, Combination};
+pub use axis::{Axis, Quantity};
 pub use compare::{Comparison, Replicates, Verdict};
 pub use measure::Measure;
 pub use replicate::run;
 pub use result::{Band, Figure, RunResult};
+pub use rows::{Kept, Row, RowKey};
 pub use tracks::{Sent, Track};
 pub use trial::{Arm, Halted, Plan, Trial};
 pub use watch::{Endless, MOST_REQUESTS, Stopped, Terms, watched};

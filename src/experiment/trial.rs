@@ -7,12 +7,12 @@
 use super::measure::{Measure, measures, values};
 use super::replicate::single;
 use super::result::RunResult;
+use super::rows::{Forgetful, Kept, Row, in_parallel, kept_row, mark};
 use super::tracks::tracks;
 use super::watch::{Stopped, Terms, unobserved};
 use crate::metrics::summarize;
 use crate::random::Seed;
 use crate::scenario::Scenario;
-use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One arm of a trial.
@@ -60,6 +60,17 @@ pub struct Plan<'a> {
     pub terms: Terms<'a>,
     /// Told how many runs there will be, as far as is known.
     pub announce: &'a (dyn Fn(u64) + Sync),
+    /// Where finished runs are put aside, for a start that goes on from there.
+    pub kept: &'a dyn Kept,
+    /// How many runs an experiment of several parts has done before this one.
+    pub already: u64,
+}
+
+impl<'a> Plan<'a> {
+    /// A plan with one thread for each core of which nobody is told and nothing is put aside.
+    pub const fn new(seed: Seed, terms: Terms<'a>) -> Self {
+        Plan { seed, threads: None, terms, announce: &|_| (), kept: &Forgetful, already: 0 }
+    }
 }
 
 /// An arm that did not come to its end, and why.
@@ -69,15 +80,6 @@ pub struct Halted {
     pub arm: usize,
     /// Why.
     pub why: Stopped,
-}
-
-/// One run of one arm.
-struct Row {
-    arm: usize,
-    first: Option<RunResult>,
-    digest: u64,
-    world_digest: u64,
-    values: Box<[f64]>,
 }
 
 impl Trial {
@@ -104,22 +106,23 @@ impl Trial {
         let from = self.replicates();
         (plan.announce)(until * arms.len() as u64);
         let done = AtomicU64::new(from * arms.len() as u64);
+        let marks: Vec<u128> = arms.iter().map(|arm| mark(arm.scenario, &self.measures)).collect();
         let one = |(arm, k): (usize, u64)| {
-            let row = self.row(arm, arms[arm].scenario, k, plan.terms).map_err(|why| Halted { arm, why })?;
+            let made = if k == 0 {
+                self.in_full(arms[arm].scenario, plan.terms).map(|(row, first)| (row, Some(first)))
+            } else {
+                let seed = self.seed.replicate(k);
+                kept_row(arms[arm].scenario, marks[arm], &self.measures, seed, plan).map(|row| (row, None))
+            };
+            let (row, first) = made.map_err(|why| Halted { arm, why })?;
             (plan.terms.progress)((done.fetch_add(1, Ordering::Relaxed) + 1) as f64);
-            Ok(row)
+            Ok((arm, row, first))
         };
         // Seeds outside, arms inside: whoever interrupts has as many of each.
         let jobs: Vec<(usize, u64)> = (from..until).flat_map(|k| (0..arms.len()).map(move |arm| (arm, k))).collect();
-        // A pool that cannot be built is no reason to fail: the caller's thread does the work.
-        let rows: Result<Vec<Row>, Halted> =
-            match rayon::ThreadPoolBuilder::new().num_threads(plan.threads.unwrap_or(0)).build() {
-                Ok(pool) => pool.install(|| jobs.into_par_iter().map(one).collect()),
-                Err(_) => jobs.into_iter().map(one).collect(),
-            };
-        for Row { arm, first, digest, world_digest, values } in rows? {
+        for (arm, Row { digest, world_digest, values }, first) in in_parallel(jobs, plan.threads, one)? {
             if let Some(first) = first {
-                self.arms.push(Outcomes { first, digest, world_digest, rows: vec![values] });
+                self.arms.push(Outcomes { first: *first, digest, world_digest, rows: vec![values] });
                 continue;
             }
             let own = &mut self.arms[arm];
@@ -130,19 +133,16 @@ impl Trial {
         Ok(())
     }
 
-    fn row(&self, arm: usize, scenario: &Scenario, k: u64, terms: Terms<'_>) -> Result<Row, Stopped> {
+    /// The run with the seed itself, of which everything is kept.
+    fn in_full(&self, scenario: &Scenario, terms: Terms<'_>) -> Result<(Row, Box<RunResult>), Stopped> {
         if terms.is_interrupted() {
             return Err(Stopped::Interrupted);
         }
-        let outcome = unobserved(scenario, self.seed.replicate(k), terms.quietly())?;
+        let outcome = unobserved(scenario, self.seed, terms.quietly())?;
         let (digest, world_digest) = (outcome.digest, outcome.world_digest);
         let values = values(&self.measures, scenario, &outcome);
-        let first = if k == 0 {
-            let tracks = tracks(scenario, self.seed, &outcome.timeline, terms)?;
-            Some(single(self.seed, &summarize(scenario, &outcome), outcome, tracks))
-        } else {
-            None
-        };
-        Ok(Row { arm, first, digest, world_digest, values })
+        let tracks = tracks(scenario, self.seed, &outcome.timeline, terms)?;
+        let first = single(self.seed, &summarize(scenario, &outcome), outcome, tracks);
+        Ok((Row { digest, world_digest, values }, Box::new(first)))
     }
 }

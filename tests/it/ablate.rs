@@ -25,7 +25,7 @@ pub(super) fn ablated(variant: &str, fixes: &[&str], every: bool, seeds: u64, th
         })
         .collect();
     let never = AtomicBool::new(false);
-    let plan = Plan { seed: Seed(1), threads, terms: Terms::new(&never), announce: &|_| () };
+    let plan = Plan { threads, ..Plan::new(Seed(1), Terms::new(&never)) };
     Ablation::run(&names, &combinations, &scenarios, Replicates::Exactly(seeds), plan).unwrap()
 }
 

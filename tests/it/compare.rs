@@ -15,7 +15,7 @@ use super::stage::{read, shipped};
 pub(super) fn compared(arms: &[(&str, &Scenario)], replicates: Replicates, threads: Option<usize>) -> Comparison {
     let never = AtomicBool::new(false);
     let arms: Vec<Arm<'_>> = arms.iter().map(|(name, scenario)| Arm { name, scenario }).collect();
-    let plan = Plan { seed: Seed(1), threads, terms: Terms::new(&never), announce: &|_| () };
+    let plan = Plan { threads, ..Plan::new(Seed(1), Terms::new(&never)) };
     Comparison::run(&arms, replicates, plan).unwrap()
 }
 
