@@ -106,6 +106,7 @@ fn word_with_code(answer: &Answer, provider: &Provider) -> String {
         | Respond::Hang
         | Respond::ConnectHang
         | Respond::Silence { .. }
+        | Respond::Degraded
         | Respond::SlowFirstToken(_) => None,
     });
     let of_limits = provider.limits.iter().filter_map(|limit| limit.code.as_deref());

@@ -4,13 +4,13 @@ use super::class::class_metrics;
 use super::recovery::recovery;
 use super::tree::{Number, Tree};
 use crate::observe::Outcome;
-use crate::observe::outcome::{GuardCounts, LimitCounts};
+use crate::observe::outcome::{CapacityCounts, GuardCounts, LimitCounts};
 use crate::policy::{Guard, Mechanism};
 use crate::provider::Window;
 use crate::scenario::Scenario;
 use crate::units::{SimDuration, SimTime};
 
-/// All numbers of one run: `classes`, `phases`, `recovery`, `limits`, `guards`.
+/// All numbers of one run: `classes`, `phases`, `recovery`, `limits`, where servers are limited `capacity`, `guards`.
 pub fn summarize(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
     let whole = Window { from: SimTime::ZERO, to: scenario.horizon };
     let mut top = vec![("classes".to_owned(), classes(scenario, outcome, whole, 0..outcome.plan.cells()))];
@@ -26,6 +26,9 @@ pub fn summarize(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
     top.push(("phases".to_owned(), Tree::Table(phases.collect())));
     top.push(("recovery".to_owned(), recovery_table(scenario, outcome)));
     top.push(("limits".to_owned(), limits(scenario, outcome)));
+    if let Some(counts) = &outcome.capacity {
+        top.push(("capacity".to_owned(), capacity_table(counts)));
+    }
     let guards = scenario.guards.iter().zip(&outcome.guards);
     let guards = guards.map(|(guard, counts)| (guard.name.clone(), guard_table(guard, counts))).collect();
     top.push(("guards".to_owned(), Tree::Table(guards)));
@@ -88,6 +91,23 @@ fn limits(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
         (slots.name.clone(), Tree::Table(table))
     });
     Tree::Table(tables.chain(slots).collect())
+}
+
+fn capacity_table(counts: &CapacityCounts) -> Tree<Number> {
+    let CapacityCounts { arrived, refused, started, skipped, left_waiting, left_in_service, .. } = *counts;
+    let waited = if started > 0 { counts.waited_nanos as f64 / 1e9 / started as f64 } else { f64::NAN };
+    Tree::Table(vec![
+        ("arrived".to_owned(), count(arrived)),
+        ("refused".to_owned(), count(refused)),
+        ("started".to_owned(), count(started)),
+        ("skipped".to_owned(), count(skipped)),
+        ("left_waiting".to_owned(), count(left_waiting)),
+        ("left_in_service".to_owned(), count(left_in_service)),
+        ("most_waiting".to_owned(), count(u64::from(counts.most_waiting))),
+        ("most_in_service".to_owned(), count(u64::from(counts.most_busy))),
+        ("waiting_at_end".to_owned(), count(u64::from(counts.waiting_at_end))),
+        ("mean_wait_s".to_owned(), real(waited)),
+    ])
 }
 
 fn guard_table(guard: &Guard, counts: &GuardCounts) -> Tree<Number> {

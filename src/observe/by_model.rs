@@ -44,13 +44,14 @@ fn is_counted(scenario: &Scenario) -> bool {
 }
 
 /// Who can answer, in the words of the log of requests: the service, the client's own timeout, a context window, then
-/// each fault and each limit, those on requests in flight at the end.
+/// each fault and each limit, those on requests in flight behind, and at the end the full waiting room.
 pub fn sources(provider: &Provider) -> Vec<String> {
     let faults = provider.faults.iter().map(|fault| format!("fault:{}", fault.name));
     let limits = provider.limits.iter().map(|limit| format!("limit:{}", limit.name));
     let slots = provider.slots.iter().map(|slots| format!("limit:{}", slots.name));
     let first = ["service", "client:timeout", "client:cancelled", "context_window"].map(str::to_owned);
-    first.into_iter().chain(faults).chain(limits).chain(slots).collect()
+    let full = provider.capacity.iter().map(|_| "capacity".to_owned());
+    first.into_iter().chain(faults).chain(limits).chain(slots).chain(full).collect()
 }
 
 /// How many sources stand before the faults.
@@ -65,8 +66,9 @@ impl ModelLedger {
         let models = scenario.models_of(class);
         let mut places = vec![0; NO_MODEL as usize + 1];
         models.iter().zip(0..).for_each(|(model, place)| places[*model as usize] = place);
-        let Provider { faults, limits, slots, .. } = &scenario.provider;
-        let (faults, limits) = (faults.len(), (limits.len() + slots.len(), limits.len()));
+        let Provider { faults, limits, slots, capacity, .. } = &scenario.provider;
+        let (faults, limits) =
+            (faults.len(), (limits.len() + slots.len() + usize::from(capacity.is_some()), limits.len()));
         let mut words = vec![0; NO_MODEL as usize + 1];
         let names = scenario.provider.models.iter().map(|model| Key::word(&model.name));
         words.iter_mut().zip(names).for_each(|(word, name)| *word = name);
@@ -107,6 +109,7 @@ impl ModelLedger {
             | (_, AnsweredBy::Nobody) => 1,
             (Outcome::Cancelled, _) => 2,
             (_, AnsweredBy::Service) => 0,
+            (_, AnsweredBy::Full) => FIRST + self.faults + self.limits.0 - 1,
             (_, AnsweredBy::Window) => 3,
             (_, AnsweredBy::Fault(fault)) => FIRST + fault,
             (_, AnsweredBy::Limit(limit)) => FIRST + self.faults + limit,

@@ -38,6 +38,31 @@ pub struct SlotCounts {
     pub most_in_flight: u32,
 }
 
+/// What was counted at the provider's servers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CapacityCounts {
+    /// Requests that came to the servers.
+    pub arrived: u64,
+    /// Those that found no room.
+    pub refused: u64,
+    /// Those whose service began.
+    pub started: u64,
+    /// Those that were passed over because their callers had left.
+    pub skipped: u64,
+    /// Those whose callers left while they waited.
+    pub left_waiting: u64,
+    /// Those whose callers left while they were served.
+    pub left_in_service: u64,
+    /// The most that waited at once.
+    pub most_waiting: u32,
+    /// The most that were served at once.
+    pub most_busy: u32,
+    /// How many wait when the run ends.
+    pub waiting_at_end: u32,
+    /// How long those had waited whose service began, in nanoseconds in all.
+    pub waited_nanos: u64,
+}
+
 /// What was counted of one guard, over all its instances.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GuardCounts {
@@ -74,6 +99,8 @@ pub struct Outcome {
     pub limits: Vec<LimitCounts>,
     /// One for each limit on requests in flight.
     pub slots: Vec<SlotCounts>,
+    /// At the servers, where they are limited.
+    pub capacity: Option<CapacityCounts>,
     /// One for each guard.
     pub guards: Vec<GuardCounts>,
     /// Series over time.

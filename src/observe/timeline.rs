@@ -96,6 +96,10 @@ pub struct Timeline {
     pub classes: Vec<ClassSeries>,
     /// One entry for each limit of the provider: what was left, the lowest in each narrow bin.
     pub limits: Vec<LevelCurve>,
+    /// The most requests that waited for a server in each narrow bin; empty where servers are not limited.
+    pub waiting: Vec<u32>,
+    /// The most requests that were served at once in each narrow bin; empty likewise.
+    pub busy: Vec<u32>,
 }
 
 /// The series of one traffic class.
@@ -178,7 +182,16 @@ impl Timeline {
             wide_requests: vec![0; wides],
         };
         let classes = with_workers.iter().map(class).collect();
-        Timeline { bin, bins, wide, wides, classes, limits: vec![LevelCurve::of(vec![1.0; bins]); limits] }
+        Timeline {
+            bin,
+            bins,
+            wide,
+            wides,
+            classes,
+            limits: vec![LevelCurve::of(vec![1.0; bins]); limits],
+            waiting: Vec::new(),
+            busy: Vec::new(),
+        }
     }
 
     /// The start of narrow bin `i`.

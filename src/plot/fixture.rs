@@ -131,6 +131,8 @@ pub(super) fn quiet(scenario: &Scenario, bin: f64, wide: f64) -> RunResult {
             wide: SimDuration::from_secs_f64(wide),
             wides,
             classes: scenario.traffic.iter().map(series).collect(),
+            waiting: Vec::new(),
+            busy: Vec::new(),
             limits: vec![LevelCurve::of(vec![1.0; bins]); scenario.provider.limits.len()],
         },
         share_429_bands: Vec::new(),

@@ -280,6 +280,7 @@ fn answer(facts: &Facts<'_>, name: &str) -> (AnswerKind, String) {
             | Respond::SlowFirstToken(_)
             | Respond::Stream { how: StreamFault::Silent, .. },
         ) => (AnswerKind::Lost, "timeout".to_string()),
+        Some(Respond::Degraded) => (AnswerKind::Other, "slow or few servers".to_string()),
         Some(Respond::Script(_)) => (AnswerKind::Other, "by a script".to_string()),
         None => (AnswerKind::Other, String::new()),
     }

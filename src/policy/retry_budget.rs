@@ -37,6 +37,10 @@ pub struct Quota {
     pub refund: u32,
     /// What a success after retries gives back.
     pub retried_refund: Refund,
+    /// What each call pays in when it comes.
+    pub deposit: u32,
+    /// A retry must leave so many tokens.
+    pub leaves: u32,
 }
 
 /// What a success after retries gives back.
@@ -110,6 +114,10 @@ impl RetryBudget {
             (Passage::Enters, RetryBudget::Deposits(deposits), BudgetState::Account(account)) => {
                 deposits.deposit(account, now);
             }
+            (Passage::Enters, RetryBudget::Quota(quota), BudgetState::Tokens(thousandths)) => {
+                let most = u64::from(quota.capacity) * 1_000;
+                *thousandths = (*thousandths + u64::from(quota.deposit) * 1_000).min(most);
+            }
             (Passage::Enters, _, BudgetState::Calls { active, .. }) => *active += 1,
             (Passage::RetryEnds, _, BudgetState::Calls { retrying, .. }) => *retrying = retrying.saturating_sub(1),
             (Passage::Leaves, _, BudgetState::Calls { active, .. }) => *active = active.saturating_sub(1),
@@ -126,7 +134,11 @@ impl RetryBudget {
                     return None;
                 }
                 let cost = quota.cost_of(answer);
-                *thousandths = thousandths.checked_sub(u64::from(cost) * 1_000)?;
+                let left = thousandths.checked_sub(u64::from(cost) * 1_000)?;
+                if left < u64::from(quota.leaves) * 1_000 {
+                    return None;
+                }
+                *thousandths = left;
                 Some(cost)
             }
             (RetryBudget::Throttle(throttle), BudgetState::Tokens(thousandths)) => {
@@ -201,7 +213,30 @@ mod tests {
             costs: Vec::new(),
             refund: 1,
             retried_refund: Refund::LastRetry,
+            deposit: 0,
+            leaves: 0,
         })
+    }
+
+    #[test]
+    fn calls_may_pay_in_and_a_retry_may_have_to_leave_something() {
+        // By hand, in tenths of a retry: 5 retries at the start, of which the last must leave a tenth, and then one for
+        // every ten calls.
+        let budget = RetryBudget::Quota(Quota {
+            capacity: 50,
+            cost: 10,
+            costs: Vec::new(),
+            refund: 0,
+            retried_refund: Refund::Tokens(0),
+            deposit: 1,
+            leaves: 1,
+        });
+        let mut state = budget.full();
+        let mut paid = |calls: u32| {
+            (0..calls).for_each(|_| budget.passes(&mut state, Passage::Enters, SimTime::ZERO));
+            (0..9).filter(|_| budget.failed(&mut state, &Answer::refused(500), true, SimTime::ZERO).is_some()).count()
+        };
+        assert_eq!([paid(0), paid(1), paid(9), paid(10), paid(1_000)], [4, 1, 0, 1, 4]);
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub struct Timeouts {
 }
 
 /// What an attempt would show its client, and when, if the client waited for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Course {
     /// When the connection stands; `NEVER` where it never does.
     pub connected: SimTime,

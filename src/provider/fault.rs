@@ -83,6 +83,8 @@ pub enum Respond {
     },
     /// The request is served, and the first byte of its answer comes no sooner than this, in seconds.
     SlowFirstToken(Distribution),
+    /// Nobody is struck: the servers are fewer or slower in its window, which their settings know.
+    Degraded,
     /// The task's first request gets the first of these answers, its second the second, and so on.
     Script(Script),
 }
@@ -102,7 +104,7 @@ impl Respond {
             Respond::Unreachable { .. } => Outcome::Unreachable,
             Respond::ConnectHang => Outcome::ConnectTimedOut,
             Respond::Silence { .. } => Outcome::Silent,
-            Respond::Hang | Respond::SlowFirstToken(_) | Respond::Script(_) => return None,
+            Respond::Hang | Respond::Degraded | Respond::SlowFirstToken(_) | Respond::Script(_) => return None,
         };
         Some(Answer::failed(outcome))
     }
@@ -118,6 +120,7 @@ impl Respond {
             Respond::Hang
             | Respond::ConnectHang
             | Respond::Silence { .. }
+            | Respond::Degraded
             | Respond::SlowFirstToken(_)
             | Respond::Script(_) => None,
         }

@@ -4,6 +4,7 @@
 //! Faults come first because an overloaded server refuses before it counts: in the incident this models, 529s did not
 //! use up the rate limit (`docs/validation.md`).
 
+pub mod capacity;
 pub mod fault;
 pub mod header_text;
 pub mod limit;
@@ -19,6 +20,7 @@ use crate::policy::header::HintGrammar;
 use crate::random::Distribution;
 use crate::units::SimDuration;
 
+pub use capacity::Capacity;
 pub use fault::{Fault, Respond, StreamFault, Window};
 pub use limit::{HintForm, Limit};
 pub use model::{Model, ModelSet, NO_MODEL};
@@ -41,6 +43,8 @@ pub struct Provider {
     pub models: Vec<Model>,
     /// What becomes of requests whose callers have left.
     pub abandoned: Abandoned,
+    /// Its servers; `None` where nobody ever waits for one.
+    pub capacity: Option<Capacity>,
 }
 
 /// What a request asks of the provider.

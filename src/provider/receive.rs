@@ -60,6 +60,8 @@ pub enum AnsweredBy {
     Slots(usize),
     /// The service itself.
     Service,
+    /// The waiting room before the servers, which was full.
+    Full,
     /// The model's context window, into which the request does not fit.
     Window,
     /// Nobody: the request never arrived.
@@ -322,7 +324,7 @@ fn scripted(script: &Script, fault: &Fault, by: AnsweredBy, now: SimTime, reques
 }
 
 /// The answer with its hint as the client reads it from a `retry-after` header.
-fn as_read(answer: Answer, grammar: &HintGrammar) -> Answer {
+pub fn as_read(answer: Answer, grammar: &HintGrammar) -> Answer {
     let Hint::After(wait) = answer.hint else { return answer };
     let seconds = wait.as_secs_f64();
     let whole = wait.as_nanos().is_multiple_of(NANOS_PER_SEC);

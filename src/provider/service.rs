@@ -9,7 +9,11 @@ pub enum Abandoned {
     /// It is served to its end, for nobody.
     #[default]
     Served,
-    /// Its service ends when the caller leaves.
+    /// It keeps its place in the waiting room, and when its turn comes it is passed over. What is in service goes on.
+    Skipped,
+    /// It is taken out of the waiting room when the caller leaves. What is in service goes on.
+    Dequeued,
+    /// It is taken out of the waiting room, and a service ends, when the caller leaves.
     Cancelled,
 }
 

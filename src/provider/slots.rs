@@ -61,7 +61,9 @@ impl SlotsState {
             }
         }
         let next = self.ends.peek().filter(|_| self.taken() >= settings.amount as usize);
-        next.map(|Reverse(end)| end.since(now))
+        // Where servers are few, nobody knows when a service ends: it may be at once.
+        let soon = SimDuration::from_nanos(1);
+        next.map(|Reverse(end)| if *end == SimTime::NEVER { soon } else { end.since(now) })
     }
 
     /// Takes a slot until then.

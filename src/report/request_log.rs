@@ -161,6 +161,7 @@ impl<W> RequestLog<'_, W> {
             (_, AnsweredBy::Limit(limit)) => json!(format!("limit:{}", provider.limits[limit].name)),
             (_, AnsweredBy::Service) => json!("service"),
             (_, AnsweredBy::Window) => json!("context_window"),
+            (_, AnsweredBy::Full) => json!("capacity"),
         }
     }
 

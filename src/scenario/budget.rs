@@ -40,7 +40,7 @@ pub(super) fn budget(field: &Field<'_>) -> Read<Option<RetryBudget>> {
 /// A quota; what it does not say is as the AWS SDKs have it.
 fn quota(field: &Field<'_>) -> Option<Quota> {
     let before = field.faults().len();
-    let reader = field.table("capacity, cost, costs, refund and retried_refund")?;
+    let reader = field.table("capacity, cost, costs, refund, retried_refund, deposit and leaves")?;
     let capacity = reader.or("capacity", 500, |field| field.whole(1..=MOST_TOKENS));
     let dearest = capacity.unwrap_or(MOST_TOKENS);
     let cost = reader.or("cost", 5.min(dearest), |field| price(field, dearest));
@@ -52,6 +52,8 @@ fn quota(field: &Field<'_>) -> Option<Quota> {
     });
     let refund = reader.or("refund", 1, |field| field.whole(0..=MOST_TOKENS));
     let retried_refund = reader.or("retried_refund", Refund::LastRetry, retried_refund);
+    let deposit = reader.or("deposit", 0, |field| field.whole(0..=MOST_TOKENS));
+    let leaves = reader.or("leaves", 0, |field| field.whole(0..=MOST_TOKENS));
     reader.finish();
     if field.faults().len() > before {
         return None;
@@ -62,6 +64,8 @@ fn quota(field: &Field<'_>) -> Option<Quota> {
         costs: costs?,
         refund: refund? as u32,
         retried_refund: retried_refund?,
+        deposit: deposit? as u32,
+        leaves: leaves? as u32,
     })
 }
 
@@ -156,7 +160,15 @@ mod tests {
 
     #[test]
     fn a_quota_is_the_one_of_the_aws_sdks_but_for_what_it_says() {
-        let aws = Quota { capacity: 500, cost: 5, costs: Vec::new(), refund: 1, retried_refund: Refund::LastRetry };
+        let aws = Quota {
+            capacity: 500,
+            cost: 5,
+            costs: Vec::new(),
+            refund: 1,
+            retried_refund: Refund::LastRetry,
+            deposit: 0,
+            leaves: 0,
+        };
         assert_eq!(read("{ quota = {} }"), Ok(Some(RetryBudget::Quota(aws.clone()))));
         let timeouts =
             Classification { outcomes: OutcomeSet::EMPTY.with(Outcome::TimedOut), ..Classification::default() };

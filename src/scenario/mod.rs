@@ -4,6 +4,7 @@
 
 mod arrivals;
 mod budget;
+mod capacity;
 mod check;
 mod clients;
 mod context;

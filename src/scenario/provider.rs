@@ -1,5 +1,6 @@
 //! Reading the provider: its rate limits and what goes wrong on its side.
 
+use super::capacity::{Degrading, capacity, degraded, degrading};
 use super::context::{Context, each};
 use super::distribution::{Measure, distribution};
 use super::failures::code;
@@ -11,7 +12,7 @@ use crate::policy::TokenBucket;
 use crate::policy::pacer::Counts;
 use crate::provider::script::Entry;
 use crate::provider::{
-    Abandoned, Fault, Limit, Model, ModelSet, Profile, Provider, Respond, Script, Slots, StreamFault, Window,
+    Abandoned, Capacity, Fault, Limit, Model, ModelSet, Profile, Provider, Respond, Script, Slots, StreamFault, Window,
     default_refusal_latency,
 };
 use crate::random::Distribution;
@@ -57,6 +58,10 @@ pub(super) struct ReadProvider<'a> {
     pub(super) slot_models: Vec<Named>,
     /// The models that each fault is for.
     pub(super) fault_models: Vec<Named>,
+    /// Its servers; `None` where that is wrong.
+    pub(super) capacity: Option<Option<Capacity>>,
+    /// What faults do to the servers.
+    pub(super) degrading: Vec<Degrading>,
     /// Where it stands.
     pub(super) place: Place,
 }
@@ -74,6 +79,8 @@ pub(super) fn provider<'a>(field: Option<&Field<'a>>, context: &Context<'_>) -> 
         limit_models: Vec::new(),
         slot_models: Vec::new(),
         fault_models: Vec::new(),
+        capacity: Some(None),
+        degrading: Vec::new(),
         place: field.map_or(Place::TOP, Field::place),
     };
     let Some(reader) = field.and_then(|field| field.table("limits and faults")) else { return read };
@@ -97,10 +104,33 @@ pub(super) fn provider<'a>(field: Option<&Field<'a>>, context: &Context<'_>) -> 
     if let Some(field) = reader.get("models") {
         read.models = models(&field);
     }
-    let words = [("served", Abandoned::Served), ("cancelled", Abandoned::Cancelled)];
-    read.abandoned = reader.or("abandoned", Abandoned::default(), |field| field.word(&words));
+    let has_servers = reader.get("capacity").is_some();
+    read.capacity = reader.maybe("capacity", |field| capacity(field, context)).and_then(|read_capacity| {
+        if read_capacity.is_none() && (read.degrading.is_empty() || has_servers) {
+            return Some(None);
+        }
+        let usual = || Capacity::without_limit(context.classes.len());
+        Some(Some(degraded(read_capacity.unwrap_or_else(usual), &read.degrading, context.faults)?))
+    });
+    let has_servers = has_servers || !read.degrading.is_empty();
+    read.abandoned = reader.or("abandoned", Abandoned::default(), |field| abandoned(field, has_servers));
     reader.finish();
     read
+}
+
+fn abandoned(field: &Field<'_>, has_servers: bool) -> Option<Abandoned> {
+    let words = [
+        ("served", Abandoned::Served),
+        ("skipped", Abandoned::Skipped),
+        ("dequeued", Abandoned::Dequeued),
+        ("cancelled", Abandoned::Cancelled),
+    ];
+    let abandoned = field.word(&words)?;
+    if matches!(abandoned, Abandoned::Skipped | Abandoned::Dequeued) && !has_servers {
+        let hint = r#"describe the servers as [provider.capacity], or write "served" or "cancelled""#;
+        return field.wrong("nobody waits where servers are not limited", hint);
+    }
+    Some(abandoned)
 }
 
 impl ReadProvider<'_> {
@@ -108,7 +138,8 @@ impl ReadProvider<'_> {
     pub(super) fn settled(self, models: Vec<Model>) -> Option<Provider> {
         let limits = self.limits.into_iter().collect::<Option<_>>()?;
         let faults = self.faults.into_iter().collect::<Option<_>>()?;
-        Some(Provider { limits, slots: self.slots, faults, models, abandoned: self.abandoned? })
+        let (abandoned, capacity) = (self.abandoned?, self.capacity?);
+        Some(Provider { limits, slots: self.slots, faults, models, abandoned, capacity })
     }
 }
 
@@ -208,6 +239,15 @@ fn fault<'a>(name: &'a str, field: &Field<'a>, context: &Context<'_>, read: &mut
     let since = window.flatten().map_or(SimTime::ZERO, |window| window.from);
     if let (Some(last), Some(named)) = (read.fault_models.last_mut(), named(reader.get("models"))) {
         *last = named;
+    }
+    let of_servers = degrading(&reader, window);
+    if !matches!(of_servers, Some(None)) {
+        reader.finish();
+        let degrading = of_servers??;
+        read.degrading.push(degrading);
+        let probability = vec![Profile::constant(0.0)?; context.classes.len()];
+        let (name, respond, window) = (name.to_owned(), Respond::Degraded, Some(degrading.window));
+        return Some(Fault { name, window, probability, respond, models: ModelSet::ALL, carried_out: None });
     }
     let probability = reader.or("probability", Profile::constant(1.0)?, |field| profile(field, since));
     let by_class = match reader.get("by_class") {
@@ -337,6 +377,7 @@ fn respond(field: &Field<'_>) -> Option<ReadRespond> {
         | Respond::Cut { .. }
         | Respond::Drop { .. }
         | Respond::Unreachable { .. }
+        | Respond::Degraded
         | Respond::SlowFirstToken(_) => false,
     };
     Some(ReadRespond { respond, carried_out, hangs: chosen.filter(|_| hangs).map(|(_, field)| field.place()) })

@@ -39,7 +39,7 @@ impl Default for Refusal {
 /// How a limit refuses; what is not said is as in `default`.
 pub(super) fn refusal(field: &Field<'_>, default: &Refusal) -> Option<Refusal> {
     let reader = field.table("status, after, hint and code")?;
-    let status = reader.or("status", 429, |field| field.whole(400..=599));
+    let status = reader.or("status", u64::from(default.status), |field| field.whole(400..=599));
     let after = reader.or("after", default_refusal_latency(), |field| distribution(field, Measure::Seconds));
     let hint = reader.or("hint", default.hint, hint_form);
     let code = reader.maybe("code", code);

@@ -24,6 +24,14 @@ pub(super) enum Event {
     LineEnds { class: u16, run: u32 },
     /// A breaker that paused the class's workers may have closed.
     PauseEnds { class: u16 },
+    /// A request has been written and comes to the servers.
+    ReachesServer { job: u32 },
+    /// A server has done with a request.
+    ServiceEnds { job: u32 },
+    /// The caller of a request at the servers may have waited long enough.
+    PatienceEnds { job: u32 },
+    /// The number of servers changes.
+    CapacityChanges,
 }
 
 const TASK_ARRIVES: u64 = 0;
@@ -36,6 +44,10 @@ const PAUSE_ENDS: u64 = 6;
 const FLIGHT_ENDS: u64 = 7;
 const HEDGE_DUE: u64 = 8;
 const LINE_ENDS: u64 = 9;
+const REACHES_SERVER: u64 = 10;
+const SERVICE_ENDS: u64 = 11;
+const PATIENCE_ENDS: u64 = 12;
+const CAPACITY_CHANGES: u64 = 13;
 
 impl Event {
     /// Kind in the low byte, class in the next two, the entity in the high four.
@@ -51,6 +63,10 @@ impl Event {
             Event::FlightEnds { class, flight } => (FLIGHT_ENDS, class, flight),
             Event::HedgeDue { class, run } => (HEDGE_DUE, class, run),
             Event::LineEnds { class, run } => (LINE_ENDS, class, run),
+            Event::ReachesServer { job } => (REACHES_SERVER, 0, job),
+            Event::ServiceEnds { job } => (SERVICE_ENDS, 0, job),
+            Event::PatienceEnds { job } => (PATIENCE_ENDS, 0, job),
+            Event::CapacityChanges => (CAPACITY_CHANGES, 0, 0),
         };
         kind | (class as u64) << 8 | (entity as u64) << 32
     }
@@ -67,7 +83,11 @@ impl Event {
             | Event::JobQueued { .. }
             | Event::JobQueuedFirst { .. }
             | Event::FlightEnds { .. }
-            | Event::PauseEnds { .. } => None,
+            | Event::PauseEnds { .. }
+            | Event::ReachesServer { .. }
+            | Event::ServiceEnds { .. }
+            | Event::PatienceEnds { .. }
+            | Event::CapacityChanges => None,
         }
     }
 
@@ -84,6 +104,10 @@ impl Event {
             HEDGE_DUE => Event::HedgeDue { class, run: entity },
             LIMITER_WAIT_ENDS => Event::LimiterWaitEnds { class, run: entity },
             LINE_ENDS => Event::LineEnds { class, run: entity },
+            REACHES_SERVER => Event::ReachesServer { job: entity },
+            SERVICE_ENDS => Event::ServiceEnds { job: entity },
+            PATIENCE_ENDS => Event::PatienceEnds { job: entity },
+            CAPACITY_CHANGES => Event::CapacityChanges,
             _ => Event::PauseEnds { class },
         }
     }
@@ -106,6 +130,10 @@ mod tests {
             Event::FlightEnds { class: 5, flight: 9 },
             Event::HedgeDue { class: 0, run: 12 },
             Event::LineEnds { class: 4, run: 9 },
+            Event::ReachesServer { job: 3 },
+            Event::ServiceEnds { job: u32::MAX },
+            Event::PatienceEnds { job: 0 },
+            Event::CapacityChanges,
         ] {
             assert_eq!(Event::unpack(event.pack()), event);
         }

@@ -3,7 +3,8 @@
 //! The life of a task: it *arrives*; a job waits out its delay and queues for a worker, a turn starts at once; a *run*
 //! takes its steps in order; each step walks through the client's stack, which says what comes next (send, sleep, back
 //! to the queue, done); a request goes to the provider, which says at once what it will answer and when; when the
-//! answer is back the walk goes on. A task ends once, delivered or failed; what has not ended at the horizon is
+//! answer is back the walk goes on; where servers are few, it waits for one, and what it will get is known when its
+//! service begins. A task ends once, delivered or failed; what has not ended at the horizon is
 //! unfinished.
 //!
 //! Every task has at most one pending event, and one more that may have come to nothing when it comes: the end of its
@@ -24,6 +25,7 @@ mod marks;
 mod observer;
 mod record;
 mod services;
+mod station;
 mod workforce;
 mod world;
 

@@ -61,6 +61,8 @@ pub(super) enum Doing {
     WaitingLimiter,
     /// It waits in the queue for a worker, to go on where it is.
     WaitingWorker,
+    /// A request waits for a server, or is served by one of a limited number.
+    AtServer,
     /// A request is in flight that will never be answered.
     Hanging,
     /// It waits for steps that run at once.
@@ -113,7 +115,8 @@ impl Run {
 }
 
 /// Who answers, in two bytes: the service, nobody, then faults and limits of both kinds in turn, at the end the context
-/// window.
+/// window and the full waiting
+/// room.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PackedSource(u16);
 
@@ -126,6 +129,7 @@ impl PackedSource {
             AnsweredBy::Limit(limit) => 3 + 3 * limit as u16,
             AnsweredBy::Slots(slots) => 4 + 3 * slots as u16,
             AnsweredBy::Window => u16::MAX,
+            AnsweredBy::Full => u16::MAX - 1,
         })
     }
 
@@ -134,6 +138,7 @@ impl PackedSource {
             0 => AnsweredBy::Service,
             1 => AnsweredBy::Nobody,
             u16::MAX => AnsweredBy::Window,
+            n if n == u16::MAX - 1 => AnsweredBy::Full,
             n => {
                 let (index, kind) = ((n as usize - 2) / 3, (n - 2) % 3);
                 match kind {
@@ -239,6 +244,8 @@ mod tests {
         for by in [
             AnsweredBy::Service,
             AnsweredBy::Nobody,
+            AnsweredBy::Window,
+            AnsweredBy::Full,
             AnsweredBy::Fault(0),
             AnsweredBy::Fault(63),
             AnsweredBy::Limit(0),

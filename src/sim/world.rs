@@ -201,12 +201,14 @@ pub(super) fn answer_index(scenario: &Scenario) -> AnswerIndex {
         | Respond::Hang
         | Respond::ConnectHang
         | Respond::Silence { .. }
+        | Respond::Degraded
         | Respond::SlowFirstToken(_) => Vec::new(),
     });
     let slots = scenario.provider.slots.iter().map(|slots| slots.status);
+    let full = scenario.provider.capacity.iter().map(|capacity| capacity.status);
     let has_windows = scenario.provider.models.iter().any(|model| model.context_window.is_some());
     let window = has_windows.then_some(WINDOW_STATUS);
-    let statuses: Vec<u16> = limits.chain(slots).chain(faults).chain(window).collect();
+    let statuses: Vec<u16> = limits.chain(slots).chain(full).chain(faults).chain(window).collect();
     let others = scenario.traffic.iter().flat_map(|class| &class.others).map(|other| &other.client);
     let hedges = scenario.clients.iter().chain(others).any(|client| client.hedge().is_some());
     let cancels = hedges || scenario.traffic.iter().any(TrafficClass::has_groups);
@@ -254,7 +256,8 @@ pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
             }
         }
     }
-    let Provider { slots, abandoned, faults, .. } = &scenario.provider;
+    let Provider { slots, abandoned, faults, capacity, .. } = &scenario.provider;
+    words.extend(capacity.iter().map(|capacity| format!("{capacity:?}")));
     if !slots.is_empty() || *abandoned != Abandoned::default() {
         words.push(format!("{slots:?} {abandoned:?}"));
     }

@@ -125,6 +125,8 @@ fn every_general_key_reaches_the_policy() {
             costs: Vec::new(),
             refund: 1,
             retried_refund: Refund::LastRetry,
+            deposit: 0,
+            leaves: 0,
         })),
         timeout: Timeouts::each(second(30)),
         timeout_shrinks: true,

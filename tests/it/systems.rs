@@ -171,7 +171,11 @@ fn the_log_tells_limits_apart_that_answer_with_one_status() {
             let by = match by {
                 AnsweredBy::Limit(limit) => &scenario.provider.limits[*limit].name,
                 AnsweredBy::Slots(slots) => &scenario.provider.slots[*slots].name,
-                AnsweredBy::Fault(_) | AnsweredBy::Service | AnsweredBy::Window | AnsweredBy::Nobody => return None,
+                AnsweredBy::Fault(_)
+                | AnsweredBy::Service
+                | AnsweredBy::Window
+                | AnsweredBy::Full
+                | AnsweredBy::Nobody => return None,
             };
             assert_eq!(answer.status, 429);
             Some((by.clone(), scenario.traffic[usize::from(*class)].name.clone()))

@@ -19,6 +19,11 @@ impl<O: Observer> Engine<'_, O> {
         }
         let mut timeline = self.timeline;
         timeline.limits = self.levels.into_iter().map(LevelSeries::finish).collect();
+        let capacity = self.station.map(|station| {
+            let (counts, waiting, busy) = station.finish();
+            (timeline.waiting, timeline.busy) = (waiting, busy);
+            counts
+        });
         for (counts, state) in self.slots.iter_mut().zip(self.provider.slots()) {
             counts.most_in_flight = state.most();
         }
@@ -39,6 +44,7 @@ impl<O: Observer> Engine<'_, O> {
             classes,
             limits: self.limits,
             slots: self.slots,
+            capacity,
             guards: self.bank.finish(horizon),
             timeline,
         }
@@ -54,6 +60,8 @@ impl<O: Observer> Engine<'_, O> {
             let record = *self.states[class as usize].runs.get(run);
             let activity = match record.doing {
                 Doing::InFlight | Doing::Hanging => self.answers.get(record.answer).activity,
+                // How it will end is not known.
+                Doing::AtServer => WorkerActivity::Serving,
                 Doing::WaitingRetry => WorkerActivity::WaitingRetry,
                 Doing::WaitingLimiter => WorkerActivity::WaitingLimiter,
                 Doing::WaitingWorker => WorkerActivity::Idle,

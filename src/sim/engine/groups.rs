@@ -125,11 +125,11 @@ impl<O: Observer> Engine<'_, O> {
         let now = self.now();
         let doing = self.states[class as usize].runs.get(member).doing;
         let (standing, is_pending) = match doing {
-            Doing::InFlight | Doing::Hanging if self.hedge_of(class, member).is_some() => {
+            Doing::InFlight | Doing::AtServer | Doing::Hanging if self.hedge_of(class, member).is_some() => {
                 self.drop_flights(class, member);
                 (Standing::InFlight, false)
             }
-            Doing::InFlight | Doing::Hanging => {
+            Doing::InFlight | Doing::AtServer | Doing::Hanging => {
                 self.leave(class, member);
                 (Standing::InFlight, doing == Doing::InFlight)
             }

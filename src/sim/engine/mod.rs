@@ -8,6 +8,7 @@ mod hedges;
 mod queue;
 mod requests;
 mod runs;
+mod stations;
 mod walker;
 
 use super::answers::Answers;
@@ -18,6 +19,7 @@ use super::groups::Groups;
 use super::hedging::Hedging;
 use super::record::{Runs, Tasks};
 use super::services::{FirstTokens, Services};
+use super::station::Station;
 use super::workforce::{Waiter, Workforce};
 use super::world;
 use super::world::{Class, purpose};
@@ -71,6 +73,8 @@ struct Engine<'a, O> {
     clock: Clock,
     events: EventQueue,
     provider: ProviderState<'a>,
+    /// The provider's servers, where they are limited.
+    station: Option<Station<'a>>,
     bank: Bank<'a>,
     classes: Vec<Class<'a>>,
     states: Vec<ClassState>,
@@ -99,6 +103,7 @@ pub(super) fn run<'a, O: Observer>(
     observer: &'a mut O,
 ) -> Outcome {
     let mut engine = Engine::new(scenario, seed, plan, observer);
+    engine.schedule_changes();
     engine.schedule_first_arrivals();
     let mut events = 0_u64;
     while let Some((now, event)) = engine.events.pop_until(scenario.horizon) {
@@ -155,7 +160,10 @@ impl<'a, O: Observer> Engine<'a, O> {
             })
             .collect();
         let limits = &scenario.provider.limits;
+        let abandoned = scenario.provider.abandoned;
+        let capacity = scenario.provider.capacity.as_ref();
         Engine {
+            station: capacity.map(|capacity| Station::new(capacity, abandoned, timeline.bins)),
             scenario,
             clock: Clock::new(&plan, &timeline),
             plan,
@@ -208,6 +216,10 @@ impl<'a, O: Observer> Engine<'a, O> {
             Event::HedgeDue { class, run } => self.hedge_due(class, run),
             Event::LineEnds { class, run } => self.line_ends(class, run),
             Event::PauseEnds { class } => self.pause_ends(class),
+            Event::ReachesServer { job } => self.reaches_server(job),
+            Event::ServiceEnds { job } => self.service_ends(job),
+            Event::PatienceEnds { job } => self.patience_ends(job),
+            Event::CapacityChanges => self.capacity_changes(),
         }
     }
 

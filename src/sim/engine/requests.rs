@@ -79,9 +79,13 @@ impl<O: Observer> Engine<'_, O> {
             grammar: stack.client.grammar(),
         };
         let own = self.scenario.provider.models.get(model as usize).and_then(|model| model.latency.as_ref());
-        let service = || Service {
-            first_token: phase(&settings.first_token, purpose::FIRST_TOKEN),
-            takes: draw(own.unwrap_or(&settings.latency), purpose::SERVICE),
+        let capacity = self.scenario.provider.capacity.as_ref();
+        let service = || {
+            let alone = Service {
+                first_token: phase(&settings.first_token, purpose::FIRST_TOKEN),
+                takes: draw(own.unwrap_or(&settings.latency), purpose::SERVICE),
+            };
+            capacity.map_or(alone, |capacity| capacity.with_tokens(alone, request.input_tokens, request.output_tokens))
         };
         let arrives = request.arrives(now);
         let is_lost = arrives.ends > now && stack.client.gives_up(layers, now, &arrives).is_some();
@@ -89,6 +93,9 @@ impl<O: Observer> Engine<'_, O> {
 
         record.sent = now;
         record.sent_narrow = self.clock.narrow() as u16;
+        if self.station.is_some() && verdict.admitted {
+            return self.transmit_to_servers(class, run, &verdict, &request);
+        }
         record.doing = Doing::InFlight;
         let course = &verdict.course;
         let left = stack.client.gives_up(layers, now, course);
@@ -134,9 +141,24 @@ impl<O: Observer> Engine<'_, O> {
         at
     }
 
+    /// The rest of it where the request will wait for a server.
+    fn transmit_to_servers(&mut self, class: u16, run: u32, verdict: &Verdict, request: &Request<'_>) -> SimTime {
+        let state = &mut self.states[class as usize];
+        let call_cell = state.runs.get(run).call_cell;
+        if let Some(models) = &mut state.ledger.models {
+            models.sent(call_cell, request.model);
+        }
+        for (slots, counts) in self.scenario.provider.slots.iter().zip(&mut self.slots) {
+            counts.admitted += u64::from(slots.models.contains(request.model));
+        }
+        self.count_at_limits(verdict, request);
+        self.to_servers(class, run, verdict);
+        SimTime::NEVER
+    }
+
     pub(super) fn count_at_limits(&mut self, verdict: &Verdict, request: &Request) {
         match verdict.by {
-            AnsweredBy::Fault(_) | AnsweredBy::Nobody | AnsweredBy::Window => {}
+            AnsweredBy::Fault(_) | AnsweredBy::Nobody | AnsweredBy::Window | AnsweredBy::Full => {}
             // A script has answered in its place.
             AnsweredBy::Service if !verdict.admitted => {}
             AnsweredBy::Slots(slots) => self.slots[slots].refused += 1,
@@ -168,6 +190,10 @@ impl<O: Observer> Engine<'_, O> {
     /// Nobody wants the request in the run's record any more: the server works for nobody, or stops.
     pub(super) fn leave(&mut self, class: u16, run: u32) -> Answer {
         let (now, horizon) = (self.now(), self.scenario.horizon);
+        if let Some(job) = self.station.as_ref().and_then(|station| station.of(class, run)) {
+            self.leave_server(job, &Answer::CANCELLED, now);
+            return self.land(class, run);
+        }
         let state = &mut self.states[class as usize];
         let record = state.runs.get_mut(run);
         let served = state.services.of(run);
@@ -245,7 +271,7 @@ impl<O: Observer> Engine<'_, O> {
 }
 
 /// Whether an attempt that ends so at `at` has shown its caller some output that was not all of it.
-fn breaks_off(answer: &Answer, at: SimTime, course: &Course) -> bool {
+pub(super) fn breaks_off(answer: &Answer, at: SimTime, course: &Course) -> bool {
     match answer.outcome {
         Outcome::CutShort | Outcome::StreamBroken | Outcome::Silent => true,
         Outcome::Delivered => false,

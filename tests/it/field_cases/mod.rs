@@ -13,6 +13,7 @@ mod errors;
 mod hints;
 mod ladders;
 mod layers;
+mod outlived;
 mod table;
 mod timeouts;
 mod workers;

@@ -1,0 +1,273 @@
+//! Requests at servers of finite capacity: on their way, waiting, served, left. Until its service begins nobody knows
+//! when a request will be answered, so its run has no event of its own; the job has.
+
+use super::Engine;
+use crate::policy::Course;
+use crate::policy::answer::{Answer, Hint, Outcome};
+use crate::provider::receive::as_read;
+use crate::provider::{Abandoned, AnsweredBy, Verdict};
+use crate::random::Key;
+use crate::sim::event::Event;
+use crate::sim::event_queue::Rank;
+use crate::sim::observer::Observer;
+use crate::sim::record::{Doing, PackedSource};
+use crate::sim::station::{Job, NOBODY, Stage, Station};
+use crate::units::{SimDuration, SimTime};
+
+impl<'a, O: Observer> Engine<'a, O> {
+    /// A request that passed the limits goes to the servers.
+    pub(super) fn to_servers(&mut self, class: u16, run: u32, verdict: &Verdict) {
+        let now = self.now();
+        let (record, layers) = self.states[class as usize].runs.parts(run);
+        record.doing = Doing::AtServer;
+        let client = self.classes[class as usize].stack(record.step).client;
+        let unanswered = unanswered(&verdict.course);
+        let patience = client.gives_up(layers, now, &unanswered).map_or(SimTime::NEVER, |(at, _)| at);
+        let job = Job {
+            class,
+            run,
+            model: record.model,
+            call_cell: record.call_cell,
+            sent: now,
+            patience,
+            course: verdict.course,
+            ..Job::default()
+        };
+        let id = self.station().insert(job);
+        self.provider.serves_until(SimTime::NEVER, job.model);
+        if patience < SimTime::NEVER {
+            self.await_job(id, patience, Rank::Intervene, Event::PatienceEnds { job: id });
+        }
+        if verdict.course.written > now {
+            self.await_job(id, verdict.course.written, Rank::Attempt, Event::ReachesServer { job: id });
+        } else {
+            self.at_server(id);
+        }
+    }
+
+    /// The request has come to the servers.
+    pub(super) fn reaches_server(&mut self, id: u32) {
+        let job = *self.station().job(id);
+        if job.run == NOBODY && job.stage == Stage::Coming {
+            self.job_is_over(id, Station::end);
+        } else if job.stage == Stage::Coming {
+            self.at_server(id);
+        }
+        self.station().has_come(id);
+    }
+
+    fn at_server(&mut self, id: u32) {
+        let (now, bin) = (self.now(), self.clock.narrow());
+        let station = self.station();
+        station.counts.arrived += 1;
+        let class = station.job(id).class;
+        if station.is_free(now) {
+            self.begin_service(id);
+        } else if station.has_room(class) {
+            station.join(id, now);
+            station.note(bin);
+        } else {
+            station.counts.refused += 1;
+            self.refuse_at_server(id);
+        }
+    }
+
+    /// A server begins with the job: now it is known when it ends, and whether its caller waits that long.
+    fn begin_service(&mut self, id: u32) {
+        let (now, bin, horizon) = (self.now(), self.clock.narrow(), self.scenario.horizon);
+        let station = self.station();
+        let in_service = station.begin(id, now);
+        station.note(bin);
+        let settings = station.settings;
+        let job = station.job_mut(id);
+        job.course = settings.served(&job.course, now, settings.factor(in_service));
+        let job = *job;
+        let nanos = (job.course.ends.min(horizon) - now).as_nanos();
+        let cell = &mut self.states[job.class as usize].ledger.cells[job.call_cell as usize];
+        cell.server_nanos += nanos;
+        cell.wasted_server_nanos += if job.run == NOBODY { nanos } else { 0 };
+        if job.course.ends < SimTime::NEVER {
+            self.await_job(id, job.course.ends, Rank::Complete, Event::ServiceEnds { job: id });
+        }
+        if job.run != NOBODY
+            && let Some((at, _)) = self.leaves_service(&job)
+            && at != job.patience
+        {
+            self.await_job(id, at, Rank::Intervene, Event::PatienceEnds { job: id });
+        }
+    }
+
+    /// When the caller of a job in service gives up, if it does not wait to its end.
+    fn leaves_service(&self, job: &Job) -> Option<(SimTime, Outcome)> {
+        let state = &self.states[job.class as usize];
+        let client = self.classes[job.class as usize].stack(state.runs.get(job.run).step).client;
+        client.gives_up(state.runs.side(job.run), job.sent, &job.course)
+    }
+
+    /// A server has done with the job.
+    pub(super) fn service_ends(&mut self, id: u32) {
+        let job = *self.station().job(id);
+        if job.stage == Stage::InService {
+            self.job_is_over(id, Station::stop);
+            if job.run != NOBODY {
+                self.station().leave(id);
+            }
+            // Who has waited goes before those whom this answer sends on.
+            self.serve_waiting();
+            if job.run != NOBODY {
+                self.answer_from_server(&job, &Answer::DELIVERED, AnsweredBy::Service, true, SimTime::NEVER);
+                self.request_ends(job.class, job.run);
+            }
+        }
+        self.station().has_come(id);
+    }
+
+    /// The instants at which the number of servers changes.
+    pub(super) fn schedule_changes(&mut self) {
+        let Some(station) = &self.station else { return };
+        for at in station.settings.servers.changes() {
+            self.events.push(at, Rank::Release, Event::CapacityChanges.pack());
+        }
+    }
+
+    /// There may be more servers now.
+    pub(super) fn capacity_changes(&mut self) {
+        self.serve_waiting();
+    }
+
+    fn serve_waiting(&mut self) {
+        let (now, bin) = (self.now(), self.clock.narrow());
+        while self.station().is_free(now) {
+            let Some(next) = self.station().next() else { break };
+            if self.station().passes_over(next) {
+                self.station().counts.skipped += 1;
+                self.job_is_over(next, Station::end);
+            } else {
+                self.begin_service(next);
+            }
+        }
+        self.station().note(bin);
+    }
+
+    /// The caller has waited long enough, if it waits still and nothing has come in time.
+    pub(super) fn patience_ends(&mut self, id: u32) {
+        let now = self.now();
+        let job = *self.station().job(id);
+        if job.run != NOBODY {
+            let left = match job.stage {
+                Stage::Coming | Stage::Waiting => {
+                    let state = &self.states[job.class as usize];
+                    let client = self.classes[job.class as usize].stack(state.runs.get(job.run).step).client;
+                    client.gives_up(state.runs.side(job.run), job.sent, &unanswered(&job.course))
+                }
+                Stage::InService => self.leaves_service(&job),
+                Stage::Over => None,
+            };
+            if let Some((_, outcome)) = left.filter(|(at, _)| *at <= now) {
+                self.leave_server(id, &Answer::failed(outcome), now);
+                self.request_ends(job.class, job.run);
+            }
+        }
+        self.station().has_come(id);
+    }
+
+    /// The caller of the job leaves now and has seen this.
+    pub(super) fn leave_server(&mut self, id: u32, seen: &Answer, now: SimTime) {
+        let (abandoned, horizon) = (self.scenario.provider.abandoned, self.scenario.horizon);
+        let job = *self.station().job(id);
+        let is_served = job.stage == Stage::InService;
+        let carried_out = match abandoned {
+            Abandoned::Served => true,
+            Abandoned::Skipped | Abandoned::Dequeued => is_served,
+            Abandoned::Cancelled => false,
+        };
+        let station = self.station();
+        station.counts.left_in_service += u64::from(is_served);
+        station.counts.left_waiting += u64::from(!is_served);
+        station.leave(id);
+        if is_served {
+            let nanos = |from: SimTime| (job.course.ends.min(horizon) - from).as_nanos();
+            let spared = if abandoned == Abandoned::Cancelled { nanos(now) } else { 0 };
+            let cell = &mut self.states[job.class as usize].ledger.cells[job.call_cell as usize];
+            cell.server_nanos -= spared;
+            cell.wasted_server_nanos += nanos(job.since) - spared;
+            if abandoned == Abandoned::Cancelled {
+                self.job_is_over(id, Station::stop);
+                self.serve_waiting();
+            }
+        } else if job.stage == Stage::Waiting && matches!(abandoned, Abandoned::Dequeued | Abandoned::Cancelled) {
+            self.station().take_out(id);
+            self.job_is_over(id, Station::end);
+            let bin = self.clock.narrow();
+            self.station().note(bin);
+        }
+        self.answer_from_server(&job, seen, AnsweredBy::Service, carried_out, now);
+    }
+
+    /// There is no room: the request comes back.
+    fn refuse_at_server(&mut self, id: u32) {
+        let now = self.now();
+        let job = *self.station().job(id);
+        let settings = self.station().settings;
+        self.station().leave(id);
+        self.job_is_over(id, Station::end);
+        let (record, layers) = self.states[job.class as usize].runs.parts(job.run);
+        let client = self.classes[job.class as usize].stack(record.step).client;
+        let key = record.key.with(u64::from(record.ordinal) - 1).with(Key::word("capacity"));
+        let at = now + SimDuration::from_secs_f64(settings.refusal_latency.sample(&mut key.stream()));
+        let hint = settings.hint.map_or(Hint::None, |form| Hint::After(form.hint(SimDuration::ZERO)));
+        let answer = as_read(Answer { hint, ..settings.refusal() }, client.grammar());
+        let course = Course { first: at, quiet: at, resumes: at, ends: at, ..job.course };
+        let (at, answer) = match client.gives_up(layers, job.sent, &course) {
+            None => (at, answer),
+            Some((at, outcome)) => (at.max(now), Answer::failed(outcome)),
+        };
+        self.answer_from_server(&Job { course, ..job }, &answer, AnsweredBy::Full, false, at);
+        self.events.push(at, Rank::Complete, Event::RequestEnds { class: job.class, run: job.run }.pack());
+    }
+
+    /// What the run will see of its request at `at` lies in its record.
+    fn answer_from_server(&mut self, job: &Job, answer: &Answer, by: AnsweredBy, carried_out: bool, at: SimTime) {
+        let step = self.states[job.class as usize].runs.get(job.run).step;
+        let is_stream = self.classes[job.class as usize].settings.steps[step as usize].first_token.is_some();
+        let state = &mut self.states[job.class as usize];
+        let record = state.runs.get_mut(job.run);
+        (record.answer, record.hint) = self.answers.number(answer);
+        record.by = PackedSource::pack(by);
+        record.doing = Doing::InFlight;
+        record.marks.send(carried_out, super::requests::breaks_off(answer, at, &job.course));
+        if is_stream && answer.is_delivered() {
+            state.first_tokens.keep(job.run, job.course.first);
+        }
+    }
+
+    /// The servers have done with the job, in this way: it no longer counts as in flight.
+    fn job_is_over(&mut self, id: u32, end: impl FnOnce(&mut Station<'a>, u32)) {
+        let model = self.station().job(id).model;
+        end(self.station(), id);
+        self.provider.stops_serving(SimTime::NEVER, model);
+    }
+
+    fn await_job(&mut self, id: u32, at: SimTime, rank: Rank, event: Event) {
+        self.station().job_mut(id).pending += 1;
+        self.events.push(at, rank, event.pack());
+    }
+
+    /// The servers; only requests at them come here.
+    fn station(&mut self) -> &mut Station<'a> {
+        self.station.as_mut().expect("a job is at the servers of a provider that has some")
+    }
+}
+
+/// A request of which nothing ever comes back.
+const fn unanswered(course: &Course) -> Course {
+    const NEVER: SimTime = SimTime::NEVER;
+    Course {
+        first: NEVER,
+        quiet: NEVER,
+        resumes: NEVER,
+        ends: NEVER,
+        connected: course.connected,
+        written: course.written,
+    }
+}
