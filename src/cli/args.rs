@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::experiment_args::{AblateArgs, CompareArgs};
-use super::{ablate, compare, explain, presets, probe, run, stream};
+use super::experiment_args::{AblateArgs, CompareArgs, SweepArgs};
+use super::{ablate, compare, explain, presets, probe, run, stream, sweep};
 
 /// Beyond this many replicates an interval no longer narrows in any digit that is printed.
 const MOST_REPLICATES: u64 = 1_000_000;
@@ -46,6 +46,7 @@ enum Verb {
     Run(RunArgs),
     Compare(CompareArgs),
     Ablate(AblateArgs),
+    Sweep(SweepArgs),
     Explain(ExplainArgs),
     Probe(ProbeArgs),
     Presets(PresetsArgs),
@@ -237,6 +238,8 @@ enum Document {
     Compare,
     /// What `ablate --format json` prints
     Ablate,
+    /// What `sweep --format json` prints
+    Sweep,
 }
 
 impl Cli {
@@ -246,6 +249,7 @@ impl Cli {
             Verb::Run(args) => run::run(args),
             Verb::Ablate(args) => ablate::ablate(args),
             Verb::Compare(args) => compare::compare(args),
+            Verb::Sweep(args) => sweep::sweep(args),
             Verb::Explain(args) => explain::explain(args),
             Verb::Probe(args) => probe::probe(args),
             Verb::Presets(args) => presets::presets(args),
@@ -253,6 +257,7 @@ impl Cli {
                 let schema = match args.document {
                     Document::Summary => crate::report::schema::summary(),
                     Document::Ablate => crate::report::ablation::schema::ablate(),
+                    Document::Sweep => crate::report::sweep::schema::sweep(),
                     Document::Compare => crate::report::comparison::schema::compare(),
                 };
                 stream::print(&format!("{schema:#}\n"))

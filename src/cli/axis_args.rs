@@ -52,6 +52,13 @@ pub(super) fn axis(option: &str, text: &str) -> anyhow::Result<Axis> {
     Ok(Axis { paths, quantity, values, span })
 }
 
+/// A value of a file as one of such an axis: as TOML writes it, without the quotes of a word.
+pub(super) fn value(quantity: Quantity, text: &str) -> Value {
+    let bare = text.trim_matches('"');
+    let found = number(bare).filter(|found| common(&[(quantity, 1.0), *found]) == Some(quantity));
+    Value { text: bare.to_owned(), number: found.map(|(_, number)| number) }
+}
+
 /// A number of this axis as text.
 pub(super) fn text_of(quantity: Quantity, number: f64) -> String {
     let number = rounded(number);
@@ -139,15 +146,12 @@ fn list(text: &str) -> Result<Values, String> {
     }
     let found: Option<Vec<(Quantity, f64)>> = texts.iter().map(|text| number(text.trim_matches('"'))).collect();
     let scale = found.and_then(|found| Some((common(&found)?, found)));
-    Ok(match scale {
-        Some((quantity, found)) => {
-            let value = |(text, (_, number)): (String, (Quantity, f64))| Value { text, number: Some(number) };
-            (quantity, texts.into_iter().zip(found).map(value).collect(), None)
-        }
-        None => {
-            let values = texts.into_iter().map(|text| Value { text, number: None });
-            (Quantity::Choice, values.collect(), None)
-        }
+    Ok(if let Some((quantity, found)) = scale {
+        let value = |(text, (_, number)): (String, (Quantity, f64))| Value { text, number: Some(number) };
+        (quantity, texts.into_iter().zip(found).map(value).collect(), None)
+    } else {
+        let values = texts.into_iter().map(|text| Value { text, number: None });
+        (Quantity::Choice, values.collect(), None)
     })
 }
 

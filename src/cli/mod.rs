@@ -13,6 +13,7 @@ mod explain;
 mod files;
 mod interrupt;
 mod journal;
+mod metric_args;
 mod presets;
 mod probe;
 mod progress;
@@ -20,6 +21,7 @@ pub mod refusal;
 mod run;
 mod source;
 pub mod stream;
+mod sweep;
 mod words;
 
 pub use args::Cli;

@@ -23,6 +23,7 @@ pub mod png;
 mod queue;
 mod range;
 mod scale;
+mod servers;
 mod share;
 mod sheet;
 mod steps;

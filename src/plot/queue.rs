@@ -19,8 +19,8 @@ pub(super) const MARKS: f64 = 22.0;
 pub(super) struct Queue {
     pub(super) class: usize,
     pub(super) length: Bins,
-    band: Option<(Bins, Bins)>,
-    failures: Bins,
+    pub(super) band: Option<(Bins, Bins)>,
+    pub(super) failures: Bins,
 }
 
 /// The panels of all jobs classes in which anything waited or failed.

@@ -13,10 +13,11 @@ use super::picture::Picture;
 use super::range::Range;
 use super::sheet::{Phrase, Sheet};
 use super::theme::Theme;
-use super::{answers, level, queue, share, tracks, workers};
+use super::{answers, level, queue, servers as rooms, share, tracks, workers};
 use crate::experiment::RunResult;
 use crate::policy::pacer::Counts;
 use crate::report::guards::guards;
+use crate::report::servers::servers;
 use crate::report::story::Subject;
 use crate::scenario::Scenario;
 
@@ -74,6 +75,7 @@ fn panels(view: &View<'_>) -> Vec<Panel> {
         panels.extend(share::panels(view));
     }
     panels.extend(level::panels(view));
+    panels.extend(rooms::panels(view));
     panels.extend(queue::panels(view));
     panels.extend(workers::panels(view));
     panels
@@ -183,7 +185,8 @@ fn size(facts: &Facts<'_>) -> String {
         .collect();
     let slots = facts.scenario.provider.slots.iter();
     let slots = slots.map(|slots| format!("{} in flight", number::of(f64::from(slots.amount), "request")));
-    let limits: Vec<String> = limits.into_iter().chain(slots).collect();
+    let servers = facts.scenario.provider.capacity.iter().filter_map(rooms::size);
+    let limits: Vec<String> = limits.into_iter().chain(slots).chain(servers).collect();
     let mut parts = vec![if rows {
         format!("{} tasks of {} classes", tracks.len(), facts.scenario.traffic.len())
     } else {
@@ -261,6 +264,7 @@ fn counted(view: &View<'_>, panels: &[Panel]) -> String {
     }
     let subject = Subject::new(facts.scenario, facts.result);
     sentences.extend(guards(&subject).iter().map(|did| format!("{}.", super::facts::capital(did))));
+    sentences.extend(servers(&subject).map(|did| format!("{}.", super::facts::capital(&did))));
     sentences.extend(absent(view, panels));
     let timeline = &facts.result.timeline;
     let cuts = [
@@ -303,7 +307,7 @@ fn absent(view: &View<'_>, panels: &[Panel]) -> Option<String> {
         missing.push("no live turn met a 429 or failed".to_string());
     }
     let provider = &facts.scenario.provider;
-    if provider.limits.is_empty() && provider.slots.is_empty() {
+    if provider.limits.is_empty() && provider.slots.is_empty() && provider.capacity.is_none() {
         missing.push("the provider has no limit".to_string());
     } else if !provider.limits.is_empty() && !has(|body| matches!(body, Body::Level(_))) {
         missing.push("no limit was drawn on in the time shown".to_string());

@@ -1,6 +1,6 @@
 //! Reading the provider's servers: how many, who waits for them, and what becomes of whom who finds no room.
 
-use super::context::{Context, each};
+use super::context::{Context, Read, each};
 use super::refuse::{Refusal, refusal};
 use crate::document::{Fault, Field, Place, Reader, near};
 use crate::provider::Window;
@@ -153,7 +153,7 @@ fn slowdown(field: &Field<'_>) -> Option<Vec<(u32, f64)>> {
 }
 
 /// What a fault does to the servers in its window, if it says so.
-pub(super) fn degrading(reader: &Reader<'_>, window: Option<Option<Window>>) -> Option<Option<Degrading>> {
+pub(super) fn degrading(reader: &Reader<'_>, window: Read<Option<Window>>) -> Read<Option<Degrading>> {
     let (servers_field, speed_field) = (reader.get("servers"), reader.get("speed"));
     let Some(place) = servers_field.as_ref().or(speed_field.as_ref()).map(Field::place) else { return Some(None) };
     let servers = reader.maybe("servers", |field| amount(field, 0));

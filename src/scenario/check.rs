@@ -45,6 +45,7 @@ pub(super) fn check(parts: &Parts<'_>, faults: &Faults) {
             check_hang(fault, *hang, parts, faults);
         }
     }
+    check_hedges(parts, faults);
     let instant = has_instant_refusals(parts.provider);
     for read in parts.clients.iter().flatten() {
         check_line(&read.client, parts, faults);
@@ -53,6 +54,21 @@ pub(super) fn check(parts: &Parts<'_>, faults: &Faults) {
     for read in parts.classes.iter().flatten().flat_map(|class| &class.others) {
         check_line(&read.settings.client, parts, faults);
         check_spinning(&read.settings.client, &read.spinning, instant, parts, faults);
+    }
+}
+
+/// Where servers are few, only one request of a caller can wait for them.
+fn check_hedges(parts: &Parts<'_>, faults: &Faults) {
+    if !matches!(parts.provider.capacity, Some(Some(_))) {
+        return;
+    }
+    for class in parts.classes.iter().flatten() {
+        let own = parts.client_of(class).map(|read| &read.client);
+        let others = class.others.iter().map(|other| &other.settings.client);
+        if let Some(client) = own.into_iter().chain(others).find(|client| client.hedge().is_some()) {
+            let message = format!("`{}` hedges, which is not modelled where servers are limited", client.name);
+            faults.add(Fault::new(class.client, message).hint("leave the hedge out, or `provider.capacity`"));
+        }
     }
 }
 
@@ -118,13 +134,18 @@ fn check_hang(fault: &provider::Fault, hang: Place, parts: &Parts<'_>, faults: &
 fn has_instant_refusals(provider: &ReadProvider<'_>) -> bool {
     let limits = provider.limits.iter().flatten().any(|limit| is_often_instant(&limit.refusal_latency));
     let slots = provider.slots.iter().any(|slots| is_often_instant(&slots.refusal_latency));
+    let rooms = provider.capacity.iter().flatten();
+    let full = rooms.into_iter().any(|capacity| {
+        let is_bounded = capacity.shares.iter().any(|share| capacity.room.min(*share) < u32::MAX);
+        is_bounded && is_often_instant(&capacity.refusal_latency)
+    });
     let fails_at_once = |respond: &Respond| match respond {
         Respond::Script(script) => script.fails_at_once(),
         respond => respond.after().is_some_and(is_often_instant),
     };
     let faults = provider.faults.iter().flatten().any(|fault| fails_at_once(&fault.respond));
     let windows = provider.models.iter().flatten().any(|model| model.context_window.is_some());
-    limits || slots || faults || windows
+    limits || slots || full || faults || windows
 }
 
 /// Whether a time comes out as zero, on the clock of whole nanoseconds, so often that what waits for nothing else

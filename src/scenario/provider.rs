@@ -1,7 +1,7 @@
 //! Reading the provider: its rate limits and what goes wrong on its side.
 
 use super::capacity::{Degrading, capacity, degraded, degrading};
-use super::context::{Context, each};
+use super::context::{Context, Read, each};
 use super::distribution::{Measure, distribution};
 use super::failures::code;
 use super::models::{Named, models, named};
@@ -59,7 +59,7 @@ pub(super) struct ReadProvider<'a> {
     /// The models that each fault is for.
     pub(super) fault_models: Vec<Named>,
     /// Its servers; `None` where that is wrong.
-    pub(super) capacity: Option<Option<Capacity>>,
+    pub(super) capacity: Read<Option<Capacity>>,
     /// What faults do to the servers.
     pub(super) degrading: Vec<Degrading>,
     /// Where it stands.

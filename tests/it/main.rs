@@ -59,6 +59,7 @@ mod header_grammar;
 #[cfg(feature = "cli")]
 mod model_report;
 mod models;
+mod peers;
 mod presets;
 #[cfg(feature = "cli")]
 mod probe;

@@ -34,6 +34,23 @@ fn requests_that_make_no_sense_are_refused() {
         (LIMIT, "counts = \"in_flite\"\namount = 5\n"),
         ("counts = \"requests\", amount = 10", "counts = \"in_flight\", amount = 10"),
         ("[provider.limits.itpm]", "[provider]\nabandoned = \"forgotten\"\n[provider.limits.itpm]"),
+        ("[provider.limits.itpm]", "[provider]\nabandoned = \"skipped\"\n[provider.limits.itpm]"),
+        ("[provider.limits.itpm]", "[provider.capacity]\nservers = 0\nqueue = \"endless\"\n[provider.limits.itpm]"),
+        ("[provider.limits.itpm]", "[provider.capacity]\norder = \"fair\"\n[provider.limits.itpm]"),
+        ("[provider.limits.itpm]", "[provider.capacity]\npriorities = { nobody = 1 }\n[provider.limits.itpm]"),
+        (
+            "[provider.limits.itpm]",
+            "[provider.capacity]\norder = \"priority\"\npriorities = { nobody = 1 }\n[provider.limits.itpm]",
+        ),
+        ("[provider.limits.itpm]", "[provider.capacity]\nshed = { live = \"50%\" }\n[provider.limits.itpm]"),
+        ("[provider.limits.itpm]", "[provider.capacity]\nslowdown = [[10, 1], [5, 2]]\n[provider.limits.itpm]"),
+        (
+            "[provider.limits.itpm]",
+            "[provider.capacity]\nslowdown = []\nwhen_full = { status = 200 }\n[provider.limits.itpm]",
+        ),
+        (DROP, "speed = 0.5\nrespond = { drop = true }"),
+        (DROP, "speed = -1"),
+        (DROP, "servers = 2\nmodels = [\"x\"]"),
     ];
     assert_data_eq!(table(&changes), file!["refusals/requests.txt"]);
 }

@@ -50,7 +50,9 @@ pub(super) struct World {
 impl World {
     pub(super) fn of(tape: &mut Tape<'_>) -> World {
         let provider = provider(tape);
-        let mut policies = String::new();
+        // Policies that follow know whether servers are limited.
+        let is_limited = provider.contains("[provider.capacity]");
+        let mut policies = String::from(if is_limited { "# [provider.capacity]\n" } else { "" });
         guards(tape, &mut policies);
         let hops = [client(tape, "batch", true, &mut policies), client(tape, "live", false, &mut policies)];
         let mut traffic = String::new();

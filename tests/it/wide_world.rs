@@ -7,7 +7,12 @@ use super::small_world::{SHORT, Tape, layer};
 
 /// What becomes of abandoned requests, and limits on requests in flight.
 pub(super) fn provider(tape: &mut Tape<'_>, text: &mut String) {
-    if tape.sometimes() {
+    let has_servers = tape.seldom();
+    if has_servers {
+        writeln!(text, "[provider]\nabandoned = \"{}\"", tape.of(&["served", "skipped", "dequeued", "cancelled"]))
+            .unwrap();
+        servers(tape, text);
+    } else if tape.sometimes() {
         text.push_str("[provider]\nabandoned = \"cancelled\"\n");
     }
     for n in 0..tape.below(3) {
@@ -16,6 +21,28 @@ pub(super) fn provider(tape: &mut Tape<'_>, text: &mut String) {
         let status = tape.of(&[429, 503]);
         writeln!(text, "[provider.limits.flight{n}]\ncounts = \"in_flight\"\namount = {amount}").unwrap();
         writeln!(text, "refuse = {{ status = {status}, after = \"{after}\"{hint} }}").unwrap();
+    }
+}
+
+/// Few servers, and what befalls them.
+fn servers(tape: &mut Tape<'_>, text: &mut String) {
+    let (servers, queue) = (tape.of(&["1", "3", "8", "\"unlimited\""]), tape.of(&["\"unlimited\"", "0", "2", "20"]));
+    let order = tape.of(&["fifo", "lifo", "priority"]);
+    let slowdown = tape.of(&["", "slowdown = 0.1\n", "slowdown = [[2, 1], [6, 4]]\n"]);
+    let full = tape.of(&[
+        "",
+        "when_full = { after = \"0s\" }\n",
+        "when_full = { status = 429, hint = { minimum = \"1s\" } }\n",
+    ]);
+    let tokens = tape.of(&["", "per_output_token = \"3ms\"\n", "per_input_token = \"1ms\"\n"]);
+    writeln!(
+        text,
+        "[provider.capacity]\nservers = {servers}\nqueue = {queue}\norder = \"{order}\"\n{slowdown}{full}{tokens}"
+    )
+    .unwrap();
+    if tape.sometimes() {
+        let what = tape.of(&["speed = 0", "speed = 0.25", "servers = 1", "servers = 0\nspeed = 3"]);
+        writeln!(text, "[provider.faults.crawl]\nwindow = [\"10s\", \"25s\"]\n{what}").unwrap();
     }
 }
 
@@ -69,7 +96,8 @@ pub(super) fn guards(tape: &mut Tape<'_>, text: &mut String) {
 /// What stands next to the wire: a hedge, and hops. Says whether there is a layer called `gateway`.
 pub(super) fn wire(tape: &mut Tape<'_>, is_jobs: bool, text: &mut String) -> bool {
     let has_hops = tape.seldom();
-    if tape.seldom() {
+    // Whoever hedges cannot meet limited servers.
+    if tape.seldom() && !text.contains("[provider.capacity]") {
         let (name, kind) = if has_hops { ("mesh", ", kind = \"hop\"") } else { ("hedge", "") };
         let (max, delay) = (tape.of(&[2, 3, 5]), tape.of(&["800ms", "0s", "4s", "15s"]));
         let on = tape.of(&["\"any\"", "[503, \"timeout\"]", "[429]"]);

@@ -37,7 +37,7 @@ pub fn text(ablated: &Ablated<'_>, columns: usize) -> String {
 }
 
 /// The head of a column: what is measured, of whom, and in which part of the run.
-fn head(measure: &Measure) -> [String; 3] {
+pub(in crate::report) fn head(measure: &Measure) -> [String; 3] {
     let key = match measure.key.as_str() {
         "amplification" => "amplif.",
         "tasks_with_429" | "tasks_with_429_share" => "429",
@@ -57,9 +57,11 @@ fn head(measure: &Measure) -> [String; 3] {
 }
 
 /// A column of a table, and how wide it is.
-struct Column {
-    head: [String; 3],
-    cells: Vec<String>,
+pub(in crate::report) struct Column {
+    /// What is measured, of whom, and in which part of the run.
+    pub(in crate::report) head: [String; 3],
+    /// One for each row.
+    pub(in crate::report) cells: Vec<String>,
 }
 
 impl Column {
@@ -69,7 +71,7 @@ impl Column {
 }
 
 /// Writes columns side by side, as many as fit, the rest below.
-fn tables(page: &mut Page, names: &[String], columns: &[Column]) {
+pub(in crate::report) fn tables(page: &mut Page, names: &[String], columns: &[Column]) {
     let widest = NAME.min(page.width() - CELL - 4);
     let label = names.iter().map(|name| width(name)).max().unwrap_or(0).min(widest) + 2;
     let mut from = 0;

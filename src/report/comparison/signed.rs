@@ -51,12 +51,33 @@ pub fn difference(first: &Effect, own: &Effect, kind: Kind, unit: Unit) -> Strin
 /// A mean with its sign and half of its 95 % interval.
 pub fn statistic(statistic: &Statistic, kind: Kind, unit: Unit) -> String {
     let (scale, sign) = scale(unit);
+    with_half(statistic, kind, scale, sign, signed)
+}
+
+/// A mean with half of its 95 % interval; `never` where it is so in half of the seeds or more, and in how many seeds it
+/// is so in fewer of them.
+pub fn level(own: &Cell, kind: Kind, unit: Unit) -> String {
+    let (scale, sign) = if unit == Unit::Share { (0.01, "%") } else { scale(unit) };
+    match (&own.statistic, own.mean()) {
+        (Some(statistic), Some(_)) if own.never == 0 => with_half(statistic, kind, scale, sign, bare),
+        (Some(_), Some(mean)) => format!("{}, {NEVER} in {}", full(unit, mean), count(own.never as f64)),
+        _ => cell(own, unit),
+    }
+}
+
+fn with_half(
+    statistic: &Statistic,
+    kind: Kind,
+    scale: f64,
+    sign: &str,
+    written: impl Fn(f64, usize) -> String,
+) -> String {
     let half = statistic.ci95.map(|(low, high)| (high - low) / 2.0 / scale);
     let mean = statistic.mean / scale;
     let decimals = decimals(kind, half.unwrap_or(mean.abs()), mean.abs());
     let text = match half {
-        Some(half) => format!("{} ± {}", signed(mean, decimals), bare(half, decimals)),
-        None => signed(mean, decimals),
+        Some(half) => format!("{} ± {}", written(mean, decimals), bare(half, decimals)),
+        None => written(mean, decimals),
     };
     if sign.is_empty() { text } else { format!("{text} {sign}") }
 }

@@ -5,6 +5,7 @@ use crate::experiment::Figure;
 use crate::report::effects::{effects, first_tokens, wasted};
 use crate::report::guards::guards;
 use crate::report::quantity::{TimeUnit, Unit, modes_of};
+use crate::report::servers::servers;
 use crate::report::story::{Scope, Story, Subject};
 use crate::report::warning::SURVIVORS;
 use crate::report::words::{readable, tasks};
@@ -35,9 +36,8 @@ pub(super) fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
     for (i, text) in guards(subject).iter().enumerate() {
         item.write(if i == 0 { "guards" } else { "" }, text);
     }
-    for (label, texts) in
-        [("streams", first_tokens(subject)), ("effects", effects(subject)), ("server", wasted(subject))]
-    {
+    let at_server: Vec<String> = servers(subject).into_iter().chain(wasted(subject)).collect();
+    for (label, texts) in [("streams", first_tokens(subject)), ("effects", effects(subject)), ("server", at_server)] {
         for (i, text) in texts.iter().enumerate() {
             item.write(if i == 0 { label } else { "" }, text);
         }

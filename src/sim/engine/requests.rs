@@ -3,11 +3,12 @@
 use super::Engine;
 use crate::observe::AnswerKind;
 use crate::observe::ledger::{ClassLedger, Counts};
+use crate::observe::outcome::SlotCounts;
 use crate::observe::timeline::ClassSeries;
 use crate::policy::Course;
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::stack::Input;
-use crate::provider::{Abandoned, AnsweredBy, Request, Service, Verdict};
+use crate::provider::{Abandoned, AnsweredBy, Provider, Request, Service, Verdict};
 use crate::random::Distribution;
 use crate::random::stream::mix;
 use crate::sim::event::Event;
@@ -52,9 +53,7 @@ impl<O: Observer> Engine<'_, O> {
         }
         let ordinal = if compiled.counts_sends {
             let home = if record.slot == NO_TASK { state.groups.home(run) } else { record.slot };
-            let sends = &mut state.sends[home as usize];
-            *sends += 1;
-            *sends - 1
+            counted(&mut state.sends[home as usize])
         } else {
             record.task.requests - 1
         };
@@ -117,9 +116,7 @@ impl<O: Observer> Engine<'_, O> {
         cell.wasted_server_nanos += if served.wasted { worked } else { 0 };
         if served.admitted {
             self.provider.serves_until(served.until, model);
-            for (slots, counts) in self.scenario.provider.slots.iter().zip(&mut self.slots) {
-                counts.admitted += u64::from(slots.models.contains(model));
-            }
+            count_in_flight(&self.scenario.provider, &mut self.slots, model);
         }
         if compiled.cancels() {
             state.services.keep(run, served);
@@ -148,11 +145,9 @@ impl<O: Observer> Engine<'_, O> {
         if let Some(models) = &mut state.ledger.models {
             models.sent(call_cell, request.model);
         }
-        for (slots, counts) in self.scenario.provider.slots.iter().zip(&mut self.slots) {
-            counts.admitted += u64::from(slots.models.contains(request.model));
-        }
+        count_in_flight(&self.scenario.provider, &mut self.slots, request.model);
         self.count_at_limits(verdict, request);
-        self.to_servers(class, run, verdict);
+        self.go_to_servers(class, run, verdict);
         SimTime::NEVER
     }
 
@@ -268,6 +263,19 @@ impl<O: Observer> Engine<'_, O> {
         }
         answer
     }
+}
+
+/// A request for this model passes the limits on requests in flight.
+fn count_in_flight(provider: &Provider, counts: &mut [SlotCounts], model: u8) {
+    for (slots, counts) in provider.slots.iter().zip(counts) {
+        counts.admitted += u64::from(slots.models.contains(model));
+    }
+}
+
+/// How many there were before this one.
+const fn counted(sends: &mut u32) -> u32 {
+    *sends += 1;
+    *sends - 1
 }
 
 /// Whether an attempt that ends so at `at` has shown its caller some output that was not all of it.

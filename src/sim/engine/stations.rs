@@ -16,7 +16,7 @@ use crate::units::{SimDuration, SimTime};
 
 impl<'a, O: Observer> Engine<'a, O> {
     /// A request that passed the limits goes to the servers.
-    pub(super) fn to_servers(&mut self, class: u16, run: u32, verdict: &Verdict) {
+    pub(super) fn go_to_servers(&mut self, class: u16, run: u32, verdict: &Verdict) {
         let now = self.now();
         let (record, layers) = self.states[class as usize].runs.parts(run);
         record.doing = Doing::AtServer;
