@@ -55,6 +55,12 @@ impl Demand {
     }
 }
 
+/// Tasks of a class that arrive in a second: before the first fault window, else over the whole run.
+pub fn usual_rate(scenario: &Scenario, class: &TrafficClass) -> f64 {
+    let begin = scenario.fault_windows().first().map(|(_, window)| window.from).filter(|from| *from > SimTime::ZERO);
+    rate(class, Window { from: SimTime::ZERO, to: begin.unwrap_or(scenario.horizon) })
+}
+
 /// The demand of every class on every limit.
 pub fn demands(scenario: &Scenario) -> Vec<Demand> {
     let limits = scenario.provider.limits.iter();

@@ -22,6 +22,7 @@ pub mod remedy;
 pub mod service;
 mod sla;
 mod step_settings;
+pub mod sustain;
 pub mod warning;
 pub mod words;
 pub mod worst;
@@ -39,6 +40,7 @@ pub use ladder::{Ladder, Span};
 pub use layer::{LayerExplanation, Part, Repetition};
 pub use load::Demand;
 pub use outlasting::{Outlasting, Verdict};
+pub use sustain::Sustain;
 pub use warning::{Code, Warning};
 pub use worst::Worst;
 
@@ -53,6 +55,8 @@ pub struct Explanation {
     pub classes: Vec<ClassExplanation>,
     /// What each class asks of each limit.
     pub demands: Vec<Demand>,
+    /// Whether an overload can outlive its cause; `None` where servers are not limited.
+    pub sustain: Option<Sustain>,
     /// What looks wrong.
     pub warnings: Vec<Warning>,
 }
@@ -63,5 +67,12 @@ pub fn explain(scenario: &Scenario) -> Explanation {
         (0..scenario.traffic.len()).map(|class| ClassExplanation::of(scenario, class)).collect();
     let demands = load::demands(scenario);
     let warnings = warning::warnings(scenario, &classes, &demands);
-    Explanation { scenario: scenario.name.clone(), variant: scenario.variant.clone(), classes, demands, warnings }
+    Explanation {
+        scenario: scenario.name.clone(),
+        variant: scenario.variant.clone(),
+        classes,
+        demands,
+        sustain: Sustain::of(scenario),
+        warnings,
+    }
 }

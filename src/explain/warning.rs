@@ -4,7 +4,7 @@
 use super::class::ClassExplanation;
 use super::load::Demand;
 use super::remedy::Remedy;
-use super::{class_warnings, client_warnings, concurrency, load_warnings};
+use super::{class_warnings, client_warnings, concurrency, load_warnings, sustain};
 use crate::scenario::Scenario;
 
 /// The kinds of warning. Their words are part of the JSON contract.
@@ -48,6 +48,8 @@ pub enum Code {
     PoolBelowWorkers,
     /// A connection pool that holds connections through waits.
     PoolOutsideRetries,
+    /// Retries that keep servers busy for callers who have left, when the cause of an overload is gone.
+    OverloadOutlivesCause,
     /// A permit that is kept by a job which has given its worker back.
     PermitsWithoutWorkers,
 }
@@ -75,6 +77,7 @@ impl Code {
             Code::SemaphoreBelowWorkers => "semaphore-below-workers",
             Code::PoolBelowWorkers => "pool-below-workers",
             Code::PoolOutsideRetries => "pool-outside-retries",
+            Code::OverloadOutlivesCause => "overload-outlives-cause",
             Code::PermitsWithoutWorkers => "permits-without-workers",
         }
     }
@@ -121,5 +124,6 @@ pub fn warnings(scenario: &Scenario, classes: &[ClassExplanation], demands: &[De
     all.extend(concurrency::warnings(scenario));
     all.extend(class_warnings::warnings(scenario, classes));
     all.extend(load_warnings::warnings(scenario, demands));
+    all.extend(sustain::warning(scenario));
     all
 }

@@ -2,6 +2,7 @@
 
 mod class;
 pub mod recovery;
+pub mod stuck;
 mod summary;
 pub mod tree;
 

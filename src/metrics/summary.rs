@@ -2,6 +2,7 @@
 
 use super::class::class_metrics;
 use super::recovery::recovery;
+use super::stuck::{STUCK, goodput_at_end};
 use super::tree::{Number, Tree};
 use crate::observe::Outcome;
 use crate::observe::outcome::{CapacityCounts, GuardCounts, LimitCounts};
@@ -27,7 +28,8 @@ pub fn summarize(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
     top.push(("recovery".to_owned(), recovery_table(scenario, outcome)));
     top.push(("limits".to_owned(), limits(scenario, outcome)));
     if let Some(counts) = &outcome.capacity {
-        top.push(("capacity".to_owned(), capacity_table(counts)));
+        let goodput = goodput_at_end(scenario, &outcome.timeline);
+        top.push(("capacity".to_owned(), capacity_table(counts, goodput)));
     }
     let guards = scenario.guards.iter().zip(&outcome.guards);
     let guards = guards.map(|(guard, counts)| (guard.name.clone(), guard_table(guard, counts))).collect();
@@ -93,7 +95,7 @@ fn limits(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
     Tree::Table(tables.chain(slots).collect())
 }
 
-fn capacity_table(counts: &CapacityCounts) -> Tree<Number> {
+fn capacity_table(counts: &CapacityCounts, goodput: Option<f64>) -> Tree<Number> {
     let CapacityCounts { arrived, refused, started, skipped, left_waiting, left_in_service, .. } = *counts;
     let waited = if started > 0 { counts.waited_nanos as f64 / 1e9 / started as f64 } else { f64::NAN };
     Tree::Table(vec![
@@ -107,6 +109,8 @@ fn capacity_table(counts: &CapacityCounts) -> Tree<Number> {
         ("most_in_service".to_owned(), count(u64::from(counts.most_busy))),
         ("waiting_at_end".to_owned(), count(u64::from(counts.waiting_at_end))),
         ("mean_wait_s".to_owned(), real(waited)),
+        ("goodput_at_end".to_owned(), real(goodput.unwrap_or(f64::NAN))),
+        ("stuck".to_owned(), real(goodput.map_or(f64::NAN, |share| f64::from(share < STUCK)))),
     ])
 }
 

@@ -3,8 +3,10 @@
 
 use std::fmt::Write as _;
 
+use super::explain_answers::answers;
 use super::explain_page::{WIDTH, line, put, wrap};
 use super::explain_tree::tree;
+use super::sustain::conditions;
 use crate::explain::{
     ClassExplanation, Demand, Explanation, LayerExplanation, Outlasting, Part, Repetition, Verdict, words,
 };
@@ -43,6 +45,12 @@ pub fn text(explanation: &Explanation) -> String {
         let demands = explanation.demands.iter().filter(|demand| demand.class == class.name);
         demands.for_each(|demand| field(&mut page, "load", &load(class, demand)));
     }
+    if let Some(sustain) = &explanation.sustain {
+        page.push('\n');
+        for (i, sentence) in conditions(sustain).iter().enumerate() {
+            field(&mut page, if i == 0 { "servers" } else { "" }, sentence);
+        }
+    }
     for warning in &explanation.warnings {
         page.push('\n');
         put(&mut page, "  warning: ", &warning.message, 11);
@@ -76,7 +84,7 @@ fn headline(explanation: &Explanation) -> String {
     format!("{first}{}.", letters.as_str())
 }
 
-fn cost(number: Option<u64>) -> String {
+pub(super) fn cost(number: Option<u64>) -> String {
     number.map_or_else(|| "without end".into(), words::count)
 }
 
@@ -172,38 +180,6 @@ fn repetition_facts(layer: &LayerExplanation, repetition: &Repetition) -> Vec<St
         facts.push("attempts by default: the file does not say them".into());
     }
     facts
-}
-
-/// Which error is repeated by whom: answers with the same fate share a row.
-fn answers(class: &ClassExplanation) -> String {
-    type Fate = (Vec<String>, Option<u64>, Option<u64>);
-    let mut rows: Vec<(Fate, Vec<String>)> = Vec::new();
-    for case in &class.by_answer {
-        let names = case.layers.iter().map(|(name, _)| name.clone()).collect();
-        let fate = (names, case.per_call_site, case.runs);
-        let word = case.word.replace('_', " ");
-        match rows.iter_mut().find(|(known, _)| *known == fate) {
-            Some((_, words)) => words.push(word),
-            None => rows.push((fate, vec![word])),
-        }
-    }
-    rows.sort_by_key(|((_, requests, _), _)| std::cmp::Reverse(requests.unwrap_or(u64::MAX)));
-    let mut text = String::new();
-    line(&mut text, &format!("  {:<34}{:<30}{:>12}", "which answer", "is repeated by", "requests"));
-    for ((names, requests, runs), words) in rows {
-        let by = if names.is_empty() { "nobody".to_owned() } else { names.join(" × ") };
-        let number = match (requests, runs) {
-            (Some(0), Some(runs)) if runs > 1 => format!("0 in {runs} runs"),
-            (number, _) => cost(number),
-        };
-        let (left, middle) = (wrap(&words.join(", "), 32), wrap(&by, 28));
-        for row in 0..left.len().max(middle.len()) {
-            let cell = |cells: &[String]| cells.get(row).cloned().unwrap_or_default();
-            let number = if row == 0 { number.as_str() } else { "" };
-            line(&mut text, &format!("  {:<34}{:<30}{number:>12}", cell(&left), cell(&middle)));
-        }
-    }
-    text
 }
 
 /// How the numbers of the steps of one client come about, in a class that has several.

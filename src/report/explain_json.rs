@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::explain::Outlasting;
 use crate::explain::class::{AnswerCase, ClassExplanation};
-use crate::explain::{Course, Demand, Explanation, LayerExplanation, Part, Repetition, Span, Warning};
+use crate::explain::{Course, Demand, Explanation, LayerExplanation, Part, Repetition, Span, Sustain, Warning};
 use crate::units::SimDuration;
 
 /// The version of the format.
@@ -14,13 +14,34 @@ pub const FORMAT: &str = "retrycast.explain/1";
 pub fn json(explanation: &Explanation) -> Value {
     let classes: Map<String, Value> =
         explanation.classes.iter().map(|class| (class.name.clone(), of_class(class))).collect();
-    json!({
+    let mut document = json!({
         "format": FORMAT,
         "scenario": explanation.scenario,
         "variant": explanation.variant,
         "classes": classes,
         "demand": explanation.demands.iter().map(of_demand).collect::<Vec<_>>(),
         "warnings": explanation.warnings.iter().map(of_warning).collect::<Vec<_>>(),
+    });
+    if let Some(sustain) = &explanation.sustain {
+        document["servers"] = of_servers(sustain);
+    }
+    document
+}
+
+/// What servers are asked for, and whether an overload can outlive its cause.
+fn of_servers(sustain: &Sustain) -> Value {
+    let finite = |number: f64| number.is_finite().then_some(number);
+    json!({
+        "servers": sustain.servers,
+        "load": sustain.load,
+        "failing_load": finite(sustain.failing_load),
+        "full_queue_s": sustain.queue.map(SimDuration::as_secs_f64),
+        "patience_s": sustain.patience.map(SimDuration::as_secs_f64),
+        "can_be_late": sustain.can_be_late(),
+        "outgrows": sustain.outgrows(),
+        "can_outlive_its_cause": sustain.is_possible(),
+        "safe_load": finite(sustain.safe_load()),
+        "safe_requests": finite(sustain.safe_requests()),
     })
 }
 

@@ -37,8 +37,11 @@ pub fn summary() -> Value {
             "limits": named("$limit", "One entry for each limit of the provider."),
             "guards": named("$guard", "One entry for each guard."),
             "capacity": leaves(&["arrived", "refused", "started", "skipped", "left_waiting", "left_in_service",
-                "most_waiting", "most_in_service", "waiting_at_end", "mean_wait_s"],
-                "Requests at the servers; only where these are limited."),
+                "most_waiting", "most_in_service", "waiting_at_end", "mean_wait_s", "goodput_at_end",
+                "stuck"],
+                "Requests at the servers; only where these are limited. `goodput_at_end` is the share of what was asked \
+                for in the last quarter of the time after the last fault window, its last tenth left out, that was \
+                answered; `stuck` is 1 where that is less than a half."),
             "series": {"$ref": "#/$defs/series"},
         },
         "$defs": definitions(),

@@ -3,6 +3,7 @@
 pub mod histogram;
 pub mod modes;
 pub mod paired;
+pub mod proportion;
 pub mod quantile;
 pub mod statistic;
 

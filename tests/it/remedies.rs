@@ -41,6 +41,7 @@ fn metric(warning: &Warning) -> (&'static str, f64) {
         | Code::SemaphoreBelowWorkers
         | Code::PoolBelowWorkers
         | Code::PoolOutsideRetries
+        | Code::OverloadOutlivesCause
         | Code::PermitsWithoutWorkers => (if live { "classes.live.requests" } else { "classes.report.requests" }, 1.02),
     }
 }

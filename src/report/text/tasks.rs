@@ -2,11 +2,13 @@
 //! that never arrived stands under every quantile, and a quantile that it would make meaningless is not printed.
 
 use crate::experiment::Figure;
+use crate::explain::Sustain;
 use crate::report::effects::{effects, first_tokens, wasted};
 use crate::report::guards::guards;
 use crate::report::quantity::{TimeUnit, Unit, modes_of};
 use crate::report::servers::servers;
 use crate::report::story::{Scope, Story, Subject};
+use crate::report::sustain::{conditions, verdict};
 use crate::report::warning::SURVIVORS;
 use crate::report::words::{readable, tasks};
 use crate::traffic::TrafficClass;
@@ -35,6 +37,12 @@ pub(super) fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
     }
     for (i, text) in guards(subject).iter().enumerate() {
         item.write(if i == 0 { "guards" } else { "" }, text);
+    }
+    let held = verdict(subject)
+        .into_iter()
+        .chain(Sustain::of(subject.scenario).as_ref().map(conditions).into_iter().flatten());
+    for (i, text) in held.enumerate() {
+        item.write(if i == 0 { "verdict" } else { "" }, &text);
     }
     let at_server: Vec<String> = servers(subject).into_iter().chain(wasted(subject)).collect();
     for (label, texts) in [("streams", first_tokens(subject)), ("effects", effects(subject)), ("server", at_server)] {

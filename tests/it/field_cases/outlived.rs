@@ -3,7 +3,9 @@
 
 use retrycast::sim::Fact;
 
-use super::super::stage::{Run, facts, read};
+use retrycast::explain::{Code, explain};
+
+use super::super::stage::{Run, facts, read, shipped};
 
 /// One server, 0.1 s a request, frozen from 60 s to 70 s; a turn every so often, or at random, until 600 s.
 fn frozen(arrivals: &str, provider: &str, layer: &str) -> String {
@@ -104,4 +106,17 @@ fn a_shared_budget_decides_whether_the_outage_ends() {
     assert!((120.0..=150.0).contains(&tenth), "{tenth}");
     assert!((280.0..=315.0).contains(&fifth), "{fifth}");
     assert!(more > 590.0, "{more}");
+}
+
+/// What `explain` says to set lets the outage of the shipped scenario end.
+#[test]
+fn the_budget_that_explain_advises_ends_the_outage() {
+    let stuck = |sets: &[&str]| {
+        let run = Run::of(&shipped("metastable", "retries", sets), 1);
+        run.number("capacity.stuck")
+    };
+    let warnings = explain(&shipped("metastable", "retries", &[])).warnings;
+    let warned = warnings.iter().find(|warning| warning.code == Code::OverloadOutlivesCause).unwrap();
+    let set = warned.hint.trim_start_matches("set `").trim_end_matches('`').replacen(" = ", "=", 1);
+    assert_eq!((stuck(&[]), stuck(&[&set])), (1.0, 0.0));
 }
