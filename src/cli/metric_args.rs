@@ -68,3 +68,54 @@ fn short(path: &str) -> Vec<&str> {
 fn ends_with(path: &[&str], end: &[&str]) -> bool {
     path.len() >= end.len() && path[path.len() - end.len()..] == *end
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::measure::measures;
+    use crate::scenario::{Source, load};
+
+    fn found(name: &str) -> Result<String, String> {
+        let text = "horizon = \"10m\"\n[provider.faults.overload]\nwindow = [\"1m\", \"2m\"]\n\
+            respond = { status = 503 }\n[clients.c]\nlayers = []\n[traffic.live]\nkind = \"turns\"\nclient = \"c\"\n\
+            arrivals = { poisson = \"20/min\" }\nsteps = [{ name = \"a\", input_tokens = 1, latency = \"1s\" }]\n\
+            [traffic.report]\nkind = \"jobs\"\nworkers = 1\nclient = \"c\"\narrivals = { poisson = \"20/min\" }\n\
+            steps = [{ name = \"a\", input_tokens = 1, latency = \"1s\" }]\n";
+        let scenario = load(&Source::new("metric.toml", text)).unwrap_or_else(|refusal| panic!("{refusal:?}"));
+        let measures = measures(&[&scenario]);
+        metric("--metric", name, &measures).map(|at| measures[at].path()).map_err(|error| format!("{error:#}"))
+    }
+
+    #[test]
+    fn an_end_of_a_path_means_the_whole_run_before_a_phase() {
+        for (name, path) in [
+            ("phases.overload.classes.report.amplification", "phases.overload.classes.report.amplification"),
+            ("overload.report.amplification", "phases.overload.classes.report.amplification"),
+            ("report.amplification", "classes.report.amplification"),
+            (" live.latency_all_s.p95 ", "classes.live.latency_all_s.p95"),
+            ("total_s", "recovery.total_s"),
+        ] {
+            assert_eq!(found(name).as_deref(), Ok(path), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_means_nothing_or_several_things_is_refused_with_the_remedy() {
+        for (name, said) in [
+            ("failed", "`--metric`: `failed` may mean several things\nhint: write `live.failed` or `report.failed`"),
+            (
+                "report.amplificaton",
+                "`--metric`: nothing that is measured is called `report.amplificaton`\nhint: did you mean \
+                 `report.amplification`?",
+            ),
+            ("", "`--metric`: nothing that is measured is called ``\nhint: write an end of a path, such as "),
+            (
+                "classes",
+                "`--metric`: nothing that is measured is called `classes`\nhint: write an end of a path, such as ",
+            ),
+        ] {
+            let refusal = found(name).unwrap_err();
+            assert!(refusal.starts_with(said), "{name}: {refusal}");
+        }
+    }
+}

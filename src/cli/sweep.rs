@@ -21,11 +21,12 @@ use crate::experiment::axis::Value;
 use crate::experiment::measure::measures;
 use crate::experiment::sweep::places;
 use crate::experiment::{Arm, Axis, Grid, Measure, Replicates, Stopped, Sweep};
+use crate::plot::{self, Setting, Theme};
 use crate::report::sweep::{Swept, csv, json, telling, text};
 use crate::scenario::{Refusal, Scenario};
 
 /// The files of a sweep, in the order in which a person opens them.
-const NAMES: [&str; 3] = ["sweep.txt", "sweep.json", "sweep.csv"];
+const NAMES: [&str; 5] = ["sweep.txt", "sweep.svg", "sweep.png", "sweep.json", "sweep.csv"];
 
 /// The columns of the page that is written to a file.
 const COLUMNS: usize = 120;
@@ -78,7 +79,7 @@ pub(super) fn sweep(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     let every: Vec<usize> = (0..measured.len()).collect();
     let shown = if named.is_empty() { telling(&sweep) } else { named.clone() };
     let held = if named.is_empty() { &every } else { &named };
-    let swept = Swept { sweep: &sweep, scenario: &base, current: &current, shown: &shown, held };
+    let swept = Swept::new(&sweep, &base, &current, &shown, held);
     let complete = match &folder {
         Some(folder) => folder.complete(&items(&swept, &command(args))?)?,
         None => Vec::new(),
@@ -258,7 +259,14 @@ fn current(args: &SweepArgs, source: &Source, axes: &[Axis]) -> anyhow::Result<V
 
 fn items(swept: &Swept<'_>, command: &str) -> anyhow::Result<Vec<Item>> {
     let page = anstream::adapter::strip_str(&text::text(swept, COLUMNS)).to_string();
-    let bytes = [format!("$ {command}\n\n{page}").into_bytes(), json::text(swept).into_bytes(), csv::table(swept)?];
+    let picture = plot::sweep(swept, command, &Theme::LIGHT);
+    let bytes = [
+        format!("$ {command}\n\n{page}").into_bytes(),
+        picture.svg(Setting::File).into_bytes(),
+        picture.png(1.0)?,
+        json::text(swept).into_bytes(),
+        csv::table(swept)?,
+    ];
     Ok(NAMES.into_iter().zip(bytes).map(|(name, bytes)| Item { name, bytes }).collect())
 }
 

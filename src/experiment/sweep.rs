@@ -50,6 +50,14 @@ pub struct Sweep {
     pub is_sure: Option<bool>,
 }
 
+impl Point {
+    /// A point from the values of all measures, one for each seed; without digests.
+    pub fn new(at: Vec<usize>, values: Vec<Vec<f64>>) -> Point {
+        let cells = values.iter().map(|values| Cell::of(values)).collect();
+        Point { at, digest: 0, world_digest: 0, cells, values }
+    }
+}
+
 /// What a sweep runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Grid<'a> {
@@ -59,6 +67,23 @@ pub struct Grid<'a> {
     pub points: &'a [Scenario],
     /// The scenario as it stands.
     pub base: &'a Scenario,
+}
+
+/// Student's t by the expansion around the normal quantile (Fisher and Cornish 1960): within a hundredth of itself from
+/// nine degrees of freedom on, and too small below.
+fn student(p: f64, freedom: f64) -> f64 {
+    let z = normal::quantile(p);
+    let (z2, f) = (z * z, freedom.max(1.0));
+    let first = z * (z2 + 1.0) / 4.0;
+    let second = z * (5.0 * z2 * z2 + 16.0 * z2 + 3.0) / 96.0;
+    let third = z * (3.0 * z2 * z2 * z2 + 19.0 * z2 * z2 + 17.0 * z2 - 15.0) / 384.0;
+    z + (first + (second + third / f) / f) / f
+}
+
+/// For each seed, whether a time is never: 1, or 0; NaN where there is no such number.
+fn nevers(values: &[f64]) -> Vec<f64> {
+    let one = |value: &f64| if value.is_nan() { f64::NAN } else { f64::from(u8::from(value.is_infinite())) };
+    values.iter().map(one).collect()
 }
 
 /// The indexes of the values of each point, the last axis fastest.
@@ -114,14 +139,12 @@ impl Sweep {
         let mut places = places(grid.axes);
         places.resize(all.len(), Vec::new());
         let point = |(at, rows): (Vec<usize>, &Vec<Row>)| {
-            let values: Vec<Vec<f64>> =
-                (0..measures.len()).map(|measure| rows.iter().map(|row| row.values[measure]).collect()).collect();
+            let values = (0..measures.len()).map(|measure| rows.iter().map(|row| row.values[measure]).collect());
+            let sum = |of: fn(&Row) -> u64| rows.iter().fold(0, |sum: u64, row| sum.wrapping_add(of(row)));
             Point {
-                at,
-                digest: rows.iter().fold(0, |sum, row| sum.wrapping_add(row.digest)),
-                world_digest: rows.iter().fold(0, |sum, row| sum.wrapping_add(row.world_digest)),
-                cells: values.iter().map(|values| Cell::of(values)).collect(),
-                values,
+                digest: sum(|row| row.digest),
+                world_digest: sum(|row| row.world_digest),
+                ..Point::new(at, values.collect())
             }
         };
         Sweep {
@@ -155,12 +178,19 @@ impl Sweep {
     /// Which way a measure moves between two points, sure enough for this many questions at once: with ten points
     /// something would look different one time in five where nothing is, if each pair were judged by itself.
     pub fn shift(&self, measure: usize, from: usize, to: usize, questions: usize) -> Shift {
+        // A time that is more often never is later, whatever the mean of the other seeds is.
+        let [one, other] = [from, to].map(|point| &self.points[point].values[measure]);
+        let never = Paired { difference: None, ..Paired::of(&nevers(one), &nevers(other)) }.shift();
+        if matches!(never, Shift::Down | Shift::Up) {
+            return never;
+        }
         let paired = self.paired(measure, from, to);
         let shift = paired.shift();
         let (Some(statistic), true) = (&paired.difference, paired.is_whole()) else { return shift };
         let (Shift::Down | Shift::Up, Some(half)) = (shift, paired.half_width()) else { return shift };
-        // Bonferroni's bound, with the ratio of normal quantiles for that of Student's: the interval at 95 % is his.
-        let wider = normal::quantile(1.0 - 0.025 / questions.max(1) as f64) / normal::quantile(0.975);
+        // Bonferroni's bound: each of them is asked at an equal part of 5 %.
+        let freedom = statistic.n as f64 - 1.0;
+        let wider = student(1.0 - 0.025 / questions.max(1) as f64, freedom) / student(0.975, freedom);
         if statistic.mean.abs() > wider * half { shift } else { Shift::Noise }
     }
 
@@ -182,5 +212,31 @@ impl Sweep {
     /// The point at these indexes of values.
     pub fn point(&self, at: &[usize]) -> usize {
         at.iter().zip(&self.axes).fold(0, |index, (at, axis)| index * axis.values.len() + at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::axis::{Quantity, Value};
+
+    fn axis(values: usize) -> Axis {
+        let value = |at: usize| Value { text: at.to_string(), number: Some(at as f64) };
+        let values = (0..values).map(value).collect();
+        Axis { paths: vec!["a.b".to_owned()], quantity: Quantity::Number, values, span: None }
+    }
+
+    #[test]
+    fn the_last_axis_is_the_fastest() {
+        assert_eq!(places(&[axis(2), axis(3)]), [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]);
+        assert_eq!(places(&[axis(2)]), [[0], [1]]);
+    }
+
+    #[test]
+    fn students_t_far_out_is_that_of_tables() {
+        // t(19 d.o.f.) at 97.5 % and 99.95 %, t(9) at 99.5 %, by tables.
+        for (p, freedom, t) in [(0.975, 19.0, 2.093), (0.999_5, 19.0, 3.883), (0.995, 9.0, 3.250)] {
+            assert!((student(p, freedom) / t - 1.0).abs() < 0.01, "{p}, {freedom}: {}", student(p, freedom));
+        }
     }
 }

@@ -8,10 +8,12 @@ pub mod ablation;
 mod answers;
 mod axis;
 pub mod comparison;
+mod curve;
 mod facts;
 pub mod font;
 mod form;
 mod gutter;
+mod heat;
 mod incident;
 mod label;
 mod level;
@@ -28,6 +30,7 @@ mod share;
 mod sheet;
 mod steps;
 pub mod svg;
+pub mod sweep;
 pub mod theme;
 pub mod timeline;
 mod tracks;
@@ -38,6 +41,7 @@ pub use comparison::comparison;
 pub use form::Form;
 pub use picture::Picture;
 pub use svg::Setting;
+pub use sweep::sweep;
 pub use theme::Theme;
 pub use timeline::{Words, timeline};
 
@@ -45,5 +49,7 @@ pub use timeline::{Words, timeline};
 mod fixture;
 #[cfg(test)]
 mod odd;
+#[cfg(test)]
+mod odd_sweeps;
 #[cfg(test)]
 mod tests;

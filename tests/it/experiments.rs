@@ -8,17 +8,17 @@ use serde_json::Value;
 
 use super::schema::departures;
 
-fn output(args: &[&str], folder: &Path) -> Output {
+pub(super) fn output(args: &[&str], folder: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_retrycast"));
     command.args(args).current_dir(folder).env_remove("COLUMNS").output().unwrap()
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 /// A folder with the shipped scenarios.
-fn stage() -> tempfile::TempDir {
+pub(super) fn stage() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for entry in std::fs::read_dir("scenarios").unwrap() {
         let path = entry.unwrap().path();
@@ -30,7 +30,7 @@ fn stage() -> tempfile::TempDir {
 }
 
 /// What a verb prints as JSON.
-fn document(args: &[&str]) -> Value {
+pub(super) fn document(args: &[&str]) -> Value {
     let folder = stage();
     let output = output(&[args, &["--format", "json"]].concat(), folder.path());
     assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output.stderr));
@@ -39,7 +39,7 @@ fn document(args: &[&str]) -> Value {
 
 /// Exit 2, nothing on standard output, no file, and what standard error says.
 #[track_caller]
-fn refused(args: &[&str]) -> String {
+pub(super) fn refused(args: &[&str]) -> String {
     let folder = stage();
     let before = std::fs::read_dir(folder.path()).unwrap().count();
     let output = output(args, folder.path());
@@ -51,7 +51,7 @@ fn refused(args: &[&str]) -> String {
 }
 
 #[track_caller]
-fn fits_schema(document: &Value, name: &str) {
+pub(super) fn fits_schema(document: &Value, name: &str) {
     let schema = output(&["schema", name], Path::new("."));
     let schema: Value = serde_json::from_slice(&schema.stdout).unwrap();
     assert_eq!(schema["title"], document["format"]);
@@ -60,7 +60,7 @@ fn fits_schema(document: &Value, name: &str) {
 }
 
 /// The warnings of a kind.
-fn warnings<'a>(document: &'a Value, kind: &str) -> Vec<&'a str> {
+pub(super) fn warnings<'a>(document: &'a Value, kind: &str) -> Vec<&'a str> {
     let all = document["warnings"].as_array().unwrap().iter();
     all.filter(|warning| warning["kind"] == kind).filter_map(|warning| warning["seen"].as_str()).collect()
 }

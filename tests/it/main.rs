@@ -31,6 +31,7 @@
 //! - `queue`: the event queue against a model, over random histories.
 //! - `cli`: the program as a shell sees it.
 //! - `experiments`: `compare` and `ablate` as a shell sees them.
+//! - `sweep`, `sweep_cli`: sweeps against theory, and as a shell sees them.
 //! - `schema`: every document is what its schema says.
 //! - `readme`: the commands of the README and of `docs/` are run.
 //! - `reference`: `outputs/reference/` and the table of the incident are today's.
@@ -83,6 +84,9 @@ mod small_world;
 mod stage;
 mod step_clients;
 mod storms;
+mod sweep;
+#[cfg(feature = "cli")]
+mod sweep_cli;
 mod systems;
 mod theory;
 mod tidy;

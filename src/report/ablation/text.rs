@@ -15,7 +15,7 @@ use crate::report::words::readable;
 const NAME: usize = 26;
 
 /// The widest cell.
-const CELL: usize = 18;
+const CELL: usize = 22;
 
 /// The ablation as text for a page of so many columns.
 pub fn text(ablated: &Ablated<'_>, columns: usize) -> String {
@@ -42,6 +42,7 @@ pub(in crate::report) fn head(measure: &Measure) -> [String; 3] {
         "amplification" => "amplif.",
         "tasks_with_429" | "tasks_with_429_share" => "429",
         "latency_s.max" => "slowest",
+        "latency_all_s.p95" => "p95 of all",
         "recovery.total_s" => "recovery",
         key => key,
     };

@@ -59,8 +59,10 @@ pub fn statistic(statistic: &Statistic, kind: Kind, unit: Unit) -> String {
 pub fn level(own: &Cell, kind: Kind, unit: Unit) -> String {
     let (scale, sign) = if unit == Unit::Share { (0.01, "%") } else { scale(unit) };
     match (&own.statistic, own.mean()) {
+        // Where all seeds agree there is nothing to add.
+        (Some(statistic), Some(mean)) if own.never == 0 && statistic.min == statistic.max => full(unit, mean),
         (Some(statistic), Some(_)) if own.never == 0 => with_half(statistic, kind, scale, sign, bare),
-        (Some(_), Some(mean)) => format!("{}, {NEVER} in {}", full(unit, mean), count(own.never as f64)),
+        (Some(_), Some(mean)) => format!("{} ({} {NEVER})", full(unit, mean), count(own.never as f64)),
         _ => cell(own, unit),
     }
 }

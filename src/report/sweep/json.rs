@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Swept, csv};
+use super::{Swept, cautions, csv, findings};
 use crate::experiment::measure::Kind;
 use crate::experiment::{Axis, Verdict};
 use crate::report::comparison::json::{METHOD, describe, difference};
@@ -29,6 +29,10 @@ pub fn document(swept: &Swept<'_>) -> Value {
         "axes": sweep.axes.iter().zip(swept.current).map(|(axis, current)| axis_value(axis, current.as_ref())).collect::<Value>(),
         "reference": sweep.reference,
         "points": (0..sweep.points.len()).map(|point| point_value(swept, point)).collect::<Value>(),
+        "findings": findings(swept),
+        "warnings": cautions(swept).into_iter().map(|caution| json!({
+            "kind": caution.kind, "seen": caution.seen, "meaning": caution.meaning, "remedy": caution.remedy,
+        })).collect::<Value>(),
         "measures": swept.held.iter().map(|row| measure(swept, *row)).collect::<Value>(),
     })
 }

@@ -44,7 +44,7 @@ pub fn sweep() -> Value {
         "type": "object",
         "required": [
             "format", "scenario", "title", "variant", "seed", "replicates", "is_sure", "method", "counting", "axes",
-            "reference", "points", "measures",
+            "reference", "points", "findings", "warnings", "measures",
         ],
         "additionalProperties": false,
         "properties": {
@@ -87,6 +87,8 @@ pub fn sweep() -> Value {
                         stands."},
                 },
             }},
+            "findings": {"type": "array", "items": {"type": "string"}},
+            "warnings": {"type": "array", "items": {"$ref": "#/$defs/warning"}},
             "measures": {"type": "array", "items": measure},
         },
         "$defs": defs,
