@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::experiment_args::{AblateArgs, CompareArgs, SweepArgs};
-use super::{ablate, compare, explain, presets, probe, run, stream, sweep};
+use super::regress_args::RegressArgs;
+use super::{ablate, compare, explain, presets, probe, regress, run, stream, sweep};
 
 /// Beyond this many replicates an interval no longer narrows in any digit that is printed.
 const MOST_REPLICATES: u64 = 1_000_000;
@@ -47,6 +48,7 @@ enum Verb {
     Compare(CompareArgs),
     Ablate(AblateArgs),
     Sweep(SweepArgs),
+    Regress(RegressArgs),
     Explain(ExplainArgs),
     Probe(ProbeArgs),
     Presets(PresetsArgs),
@@ -240,6 +242,10 @@ enum Document {
     Ablate,
     /// What `sweep --format json` prints
     Sweep,
+    /// What `regress check --format json` prints
+    Regress,
+    /// What `regress record` writes
+    Baseline,
 }
 
 impl Cli {
@@ -250,6 +256,7 @@ impl Cli {
             Verb::Ablate(args) => ablate::ablate(args),
             Verb::Compare(args) => compare::compare(args),
             Verb::Sweep(args) => sweep::sweep(args),
+            Verb::Regress(args) => regress::regress(args),
             Verb::Explain(args) => explain::explain(args),
             Verb::Probe(args) => probe::probe(args),
             Verb::Presets(args) => presets::presets(args),
@@ -258,6 +265,8 @@ impl Cli {
                     Document::Summary => crate::report::schema::summary(),
                     Document::Ablate => crate::report::ablation::schema::ablate(),
                     Document::Sweep => crate::report::sweep::schema::sweep(),
+                    Document::Regress => crate::report::regression::schema::regress(),
+                    Document::Baseline => crate::report::regression::schema::baseline(),
                     Document::Compare => crate::report::comparison::schema::compare(),
                 };
                 stream::print(&format!("{schema:#}\n"))

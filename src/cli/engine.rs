@@ -62,6 +62,14 @@ pub(super) fn settings(file: &Source, asked: Asked<'_>) -> anyhow::Result<Vec<(S
     scenario::settings(&source).map_err(|refusal| Refused(refusal).into())
 }
 
+/// The line of the file on which each of these settings is written; none at all for a file that is refused.
+pub(super) fn lines(file: &Source, asked: Asked<'_>) -> Vec<Option<usize>> {
+    let path = file.path.to_string_lossy();
+    let Asked { variant, fixes, sets } = asked;
+    let source = scenario::Source { variant, fixes, sets, ..scenario::Source::new(&path, &file.text) };
+    scenario::lines(&source).unwrap_or_default()
+}
+
 /// Runs it.
 pub(super) fn run(
     scenario: &Scenario,

@@ -26,8 +26,15 @@ pub fn render(refusal: &Refusal, colour: bool) -> String {
         Refusal::Faulty { sets, faults, left_out: 0, .. } if faults.len() == 1 && in_set(&faults[0]).is_some() => {
             page.slip(sets, &faults[0])
         }
-        Refusal::Faulty { path, text, sets, faults, left_out } => page.faults(path, text, sets, faults, *left_out),
+        Refusal::Faulty { path, text, sets, faults, left_out } => {
+            page.faults("scenario", path, text, sets, faults, *left_out)
+        }
     }
+}
+
+/// The faults of a file that is no scenario, as text.
+pub(super) fn faulty(what: &str, path: &str, text: &str, faults: &[Fault], left_out: usize) -> String {
+    Page { colour: false }.faults(what, path, text, &[], faults, left_out)
 }
 
 /// The number of the `--set` that a fault lies in.
@@ -68,10 +75,12 @@ impl Page {
         self.sentence(&message, fault.hint.as_deref())
     }
 
-    fn faults(&self, path: &str, text: &str, sets: &[String], faults: &[Fault], left_out: usize) -> String {
+    fn faults(&self, what: &str, path: &str, text: &str, sets: &[String], faults: &[Fault], left_out: usize) -> String {
         let count = faults.len() + left_out;
         let plural = if count == 1 { "fault" } else { "faults" };
-        let mut page = format!("{}: scenario `{}` is not valid: {count} {plural}\n\n", self.error(), harmless(path));
+        let verb = if what.ends_with('s') { "are" } else { "is" };
+        let head = self.error();
+        let mut page = format!("{head}: {what} `{}` {verb} not valid: {count} {plural}\n\n", harmless(path));
         let mut lines = Lines::of(text);
         for fault in faults.iter().take(SHOWN) {
             let excerpt = match in_set(fault) {

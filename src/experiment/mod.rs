@@ -5,6 +5,7 @@ pub mod ablate;
 pub mod axis;
 pub mod compare;
 pub mod measure;
+pub mod regress;
 mod replicate;
 pub mod result;
 pub mod rows;

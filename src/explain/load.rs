@@ -183,9 +183,10 @@ fn expected(process: &ArrivalProcess, span: Window) -> f64 {
             let before = |limit: SimTime| times.partition_point(|at| *at < limit);
             (before(span.to) - before(span.from)) as f64
         }
-        ArrivalProcess::Poisson { .. } | ArrivalProcess::Count { .. } | ArrivalProcess::Every { .. } => {
-            process.expected(span)
-        }
+        ArrivalProcess::Poisson { .. }
+        | ArrivalProcess::Spaced { .. }
+        | ArrivalProcess::Count { .. }
+        | ArrivalProcess::Every { .. } => process.expected(span),
     }
 }
 
@@ -193,7 +194,10 @@ fn expected(process: &ArrivalProcess, span: Window) -> f64 {
 pub fn burst(class: &TrafficClass) -> u64 {
     let at_once = class.arrivals.iter().map(|process| match process {
         ArrivalProcess::At(times) => times.chunk_by(|a, b| a == b).map(<[SimTime]>::len).max().unwrap_or(0) as u64,
-        ArrivalProcess::Poisson { .. } | ArrivalProcess::Count { .. } | ArrivalProcess::Every { .. } => 1,
+        ArrivalProcess::Poisson { .. }
+        | ArrivalProcess::Spaced { .. }
+        | ArrivalProcess::Count { .. }
+        | ArrivalProcess::Every { .. } => 1,
     });
     let burst = at_once.max().unwrap_or(0);
     if class.is_live() { burst } else { burst.min(u64::from(class.workers())) }

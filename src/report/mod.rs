@@ -24,6 +24,7 @@ pub mod phase_table;
 pub mod presets;
 pub mod probe;
 pub mod quantity;
+pub mod regression;
 pub mod request_log;
 pub mod schema;
 pub mod servers;

@@ -4,6 +4,8 @@ use super::context::Context;
 use super::trace;
 use crate::document::{Field, Reader};
 use crate::provider::Window;
+use crate::random::Distribution;
+use crate::random::distribution::Shape;
 use crate::traffic::{ArrivalProcess, RatePiece};
 use crate::units::parse::FASTEST;
 use crate::units::{SimDuration, SimTime};
@@ -26,13 +28,19 @@ pub(super) fn arrivals(field: &Field<'_>, context: &Context<'_>) -> Option<Vec<A
 
 fn process(field: &Field<'_>, context: &Context<'_>) -> Option<ArrivalProcess> {
     let reader = field.table("one arrival process")?;
-    let chosen = reader.only(&["poisson", "count", "every", "at", "trace"]);
+    let chosen = reader.only(&["poisson", "gamma", "weibull", "count", "every", "at", "trace"]);
     let process = match chosen {
         None => {
-            reader.knows(&["from", "until", "shape", "column"]);
+            reader.knows(&["from", "until", "shape", "column", "cv", "repeat"]);
             None
         }
-        Some(("poisson", field)) => poisson(&field, window(&reader, context)),
+        Some(("poisson", field)) => {
+            rates(&field, &reader, context).map(|(pieces, window)| ArrivalProcess::Poisson { pieces, window })
+        }
+        Some((family @ ("gamma" | "weibull"), field)) => {
+            let (gap, rates) = (gap(family, &reader), rates(&field, &reader, context));
+            gap.zip(rates).map(|(gap, (pieces, window))| ArrivalProcess::Spaced { gap, pieces, window })
+        }
         Some(("count", field)) => count(&field, &reader, window(&reader, context)),
         Some(("every", field)) => {
             let (every, window) = (field.positive_duration(), window(&reader, context));
@@ -101,14 +109,65 @@ fn pieces(points: &[(SimTime, f64)], window: Window) -> Vec<RatePiece> {
     std::iter::once(first).chain(later.map(|(from, rate)| RatePiece { from: *from, rate: *rate })).collect()
 }
 
-fn poisson(field: &Field<'_>, window: Option<Window>) -> Option<ArrivalProcess> {
+/// A rate, or points of one, perhaps again and again.
+fn rates(field: &Field<'_>, reader: &Reader<'_>, context: &Context<'_>) -> Option<(Vec<RatePiece>, Window)> {
+    let window = window(reader, context);
     let points = if field.node.as_array().is_some() {
         points(field, r#"a time and a rate, such as ["10m", "13.1/min"]"#, Field::rate)
     } else {
         field.rate().map(|rate| vec![(SimTime::ZERO, rate)])
     };
-    let (points, window) = (points?, window?);
-    Some(ArrivalProcess::Poisson { pieces: pieces(&points, window), window })
+    let repeat = reader.maybe("repeat", Field::positive_duration);
+    let (mut points, window) = (points?, window?);
+    if let (Some(period), Some(said)) = (repeat?, reader.get("repeat")) {
+        if points.len() == 1 {
+            return said.wrong(
+                "repeats a rate that does not change",
+                "write points, such as [[\"0h\", \"2/min\"], [\"8h\", \"20/min\"]]",
+            );
+        }
+        if points.last().is_some_and(|(last, _)| *last - SimTime::ZERO >= period) {
+            return said.must("be longer than the time of the last point", "write \"24h\" for a day");
+        }
+        points = repeated(&points, period, window.to);
+        if points.len() > MOST {
+            let hint = "shorten the run, or write fewer points";
+            return said.wrong(format!("makes {} points, more than {MOST}", points.len()), hint);
+        }
+    }
+    Some((pieces(&points, window), window))
+}
+
+/// The points again and again until the end, or one more than are allowed.
+fn repeated(points: &[(SimTime, f64)], period: SimDuration, end: SimTime) -> Vec<(SimTime, f64)> {
+    let rounds = 0_u64..;
+    let shifted = rounds.flat_map(|round| points.iter().map(move |(at, rate)| (*at + period.times(round), *rate)));
+    shifted.take_while(|(at, _)| *at < end).take(MOST + 1).collect()
+}
+
+/// Gaps with mean 1.
+fn gap(family: &str, reader: &Reader<'_>) -> Option<Distribution> {
+    let hint = "write the coefficient of variation of the gaps: 1 is Poisson, 3 comes in bursts";
+    let field = reader.need("cv", hint)?;
+    let cv = field.number(0.01..=10.0)?;
+    let shape = match family {
+        "gamma" => Shape::Gamma { mean: 1.0, cv },
+        _ => Shape::Weibull { mean: 1.0, shape: weibull_shape(cv) },
+    };
+    let gap = Distribution::new(shape);
+    gap.or_else(|| field.wrong("cannot be had of this family", "write gamma, or a value between 0.02 and 8"))
+}
+
+/// The shape of a Weibull distribution with this coefficient of variation: cv² + 1 = Γ(1 + 2/k) / Γ(1 + 1/k)².
+fn weibull_shape(cv: f64) -> f64 {
+    let ratio = |k: f64| libm::exp(libm::lgamma(1.0 + 2.0 / k) - 2.0 * libm::lgamma(1.0 + 1.0 / k)) - 1.0;
+    let (mut low, mut high) = (0.1, 200.0);
+    // The ratio falls with k; 60 halvings of the interval are all of a float.
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if ratio(middle) > cv * cv { low = middle } else { high = middle }
+    }
+    0.5 * (low + high)
 }
 
 fn count(field: &Field<'_>, reader: &Reader<'_>, window: Option<Window>) -> Option<ArrivalProcess> {
@@ -164,6 +223,22 @@ pub(super) fn shifted(times: Vec<SimTime>, by: SimDuration) -> Vec<SimTime> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_weibull_distribution_is_found_by_its_coefficient_of_variation() {
+        // By hand: k = 1 is exponential, k = 2 (Rayleigh) has cv² = 4/π − 1, k = 1/2 has cv² = 24/4 − 1.
+        for (cv, shape) in [(1.0, 1.0), ((4.0 / std::f64::consts::PI - 1.0).sqrt(), 2.0), (5.0_f64.sqrt(), 0.5)] {
+            assert!((weibull_shape(cv) - shape).abs() < 1e-9, "{cv}: {}", weibull_shape(cv));
+        }
+    }
+
+    #[test]
+    fn a_day_comes_again() {
+        let hours = |h: u64| SimTime::ZERO + SimDuration::from_mins(60 * h);
+        let day = [(hours(0), 1.0), (hours(8), 5.0)];
+        let days = repeated(&day, SimDuration::from_mins(1_440), hours(40));
+        assert_eq!(days, [(hours(0), 1.0), (hours(8), 5.0), (hours(24), 1.0), (hours(32), 5.0)]);
+    }
 
     #[test]
     fn pieces_begin_with_the_window_and_say_what_holds_there() {

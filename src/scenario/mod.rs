@@ -41,7 +41,7 @@ use crate::units::{SimDuration, SimTime};
 
 pub use provider::SCRIPT_CLOCK;
 pub use refusal::Refusal;
-pub use source::{Source, client_layers, load, preset_client, preset_layers, settings};
+pub use source::{Source, client_layers, lines, load, preset_client, preset_layers, settings};
 
 /// A checked scenario.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use super::refusal::Refusal;
 use super::step_clients::Known;
 use super::variants::{self, Variants};
 use super::{Scenario, check, clients, fixes, guards, phases, provider, requests, traffic};
-use crate::document::{Faults, Field, Node, Place, Reader, Table, Value, leaves, parse, set};
+use crate::document::{Faults, Field, Node, Place, Reader, Table, Text, Value, leaves, parse, set};
 use crate::policy::Client;
 use crate::preset::Preset;
 use crate::units::SimTime;
@@ -101,6 +101,22 @@ pub fn settings(source: &Source<'_>) -> Result<Vec<(String, String)>, Refusal> {
     match patched(source, &faults)? {
         Some(Patched { root, .. }) if faults.is_empty() => {
             Ok(leaves::leaves(&root).into_iter().map(|leaf| (leaf.path.join("."), leaf.value)).collect())
+        }
+        _ => Err(source.refuse(faults)),
+    }
+}
+
+/// The line of the file, from 1, on which each setting is written, in the order of [`settings`]; none for what `--set`
+/// says.
+pub fn lines(source: &Source<'_>) -> Result<Vec<Option<usize>>, Refusal> {
+    let faults = Faults::default();
+    let line = |place: Place| {
+        let before = source.text.get(..place.from)?;
+        (place.text == Text::File).then(|| 1 + before.matches('\n').count())
+    };
+    match patched(source, &faults)? {
+        Some(Patched { root, .. }) if faults.is_empty() => {
+            Ok(leaves::leaves(&root).into_iter().map(|leaf| line(leaf.place)).collect())
         }
         _ => Err(source.refuse(faults)),
     }

@@ -1,12 +1,16 @@
-//! Statistics over replicates and over tasks: quantiles, intervals, pairs, modes and stores of latencies.
+//! Statistics over replicates and over tasks: quantiles, intervals, pairs, tests, modes and stores of latencies.
 
+pub mod family;
 pub mod histogram;
 pub mod modes;
 pub mod paired;
 pub mod proportion;
 pub mod quantile;
+pub mod rank_sum;
+pub mod signed_rank;
 pub mod statistic;
 
+pub use family::Test;
 pub use histogram::LatencyStore;
 pub use modes::Mode;
 pub use paired::{Paired, Shift};

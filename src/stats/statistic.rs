@@ -72,7 +72,7 @@ pub fn sum(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// The 97.5 % quantile of Student's t with `freedom` degrees of freedom, at least 1.
-fn t975(freedom: f64) -> f64 {
+pub(super) fn t975(freedom: f64) -> f64 {
     /// The 97.5 % quantile of the standard normal distribution.
     const Z: f64 = 1.959_963_984_540_054;
     // Far out, the search of `statrs` loses digits, while the expansion around the normal quantile (Fisher and Cornish

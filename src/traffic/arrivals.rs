@@ -3,7 +3,7 @@
 //! order statistics one after the other, so that nothing has to be stored or sorted.
 
 use crate::provider::Window;
-use crate::random::{Key, Stream, math};
+use crate::random::{Distribution, Key, Stream, math};
 use crate::units::{SimDuration, SimTime};
 
 /// A span with a constant rate.
@@ -20,6 +20,16 @@ pub struct RatePiece {
 pub enum ArrivalProcess {
     /// Poisson arrivals at a rate that is constant in pieces.
     Poisson {
+        /// The pieces in ascending order; the first begins at the window's start.
+        pieces: Vec<RatePiece>,
+        /// When.
+        window: Window,
+    },
+    /// Arrivals with gaps of their own kind between them: wilder than a Poisson process, or more even. Gaps have mean 1 and
+    /// count in expected arrivals, so that a rate that changes stretches them.
+    Spaced {
+        /// The gaps, with mean 1.
+        gap: Distribution,
         /// The pieces in ascending order; the first begins at the window's start.
         pieces: Vec<RatePiece>,
         /// When.
@@ -69,6 +79,10 @@ impl ArrivalProcess {
                 state.reached -= math::ln(state.stream.next_open());
                 invert(pieces, *window, state.reached)
             }
+            ArrivalProcess::Spaced { gap, pieces, window } => {
+                state.reached += gap.sample(&mut state.stream);
+                invert(pieces, *window, state.reached)
+            }
             ArrivalProcess::Count { count, pieces, window } => {
                 let left = u64::from(*count).checked_sub(made).filter(|left| *left > 0)?;
                 // The least of `left` uniforms on [reached, 1): 1 − (1 − reached) · U^(1/left).
@@ -95,7 +109,9 @@ impl ArrivalProcess {
             if cut.from < cut.to { mass(pieces, cut) } else { 0.0 }
         };
         match self {
-            ArrivalProcess::Poisson { pieces, window } => part(pieces, window),
+            ArrivalProcess::Poisson { pieces, window } | ArrivalProcess::Spaced { pieces, window, .. } => {
+                part(pieces, window)
+            }
             ArrivalProcess::Count { count, pieces, window } => {
                 f64::from(*count) * part(pieces, window) / mass(pieces, *window)
             }
@@ -140,6 +156,7 @@ fn invert(pieces: &[RatePiece], window: Window, target: f64) -> Option<SimTime> 
 mod tests {
     use super::*;
     use crate::random::Seed;
+    use crate::random::distribution::Shape;
 
     fn minutes(m: u64) -> SimTime {
         SimTime::ZERO + SimDuration::from_mins(m)
@@ -189,5 +206,27 @@ mod tests {
         assert!((mean - 42.0).abs() < 0.44, "{mean}");
         assert!((variance - 42.0).abs() < 4.0, "{variance}");
         assert_eq!(process.expected(Window { from: SimTime::ZERO, to: minutes(2) }), 36.0);
+    }
+
+    #[test]
+    fn spaced_arrivals_have_their_rate_and_their_coefficient_of_variation() {
+        for shape in [Shape::Gamma { mean: 1.0, cv: 3.0 }, Shape::Gamma { mean: 1.0, cv: 0.5 }] {
+            let Shape::Gamma { cv, .. } = shape else { continue };
+            let process = ArrivalProcess::Spaced {
+                gap: Distribution::new(shape).unwrap(),
+                pieces: vec![RatePiece { from: SimTime::ZERO, rate: 2.0 }],
+                window: Window { from: SimTime::ZERO, to: minutes(20_000 / 60) },
+            };
+            let times: Vec<f64> = (0..8).flat_map(|seed| gaps(&all(&process, seed))).collect();
+            let mean = times.iter().sum::<f64>() / times.len() as f64;
+            let variance = times.iter().map(|gap| (gap - mean) * (gap - mean)).sum::<f64>() / times.len() as f64;
+            // By hand: a mean gap of half a second; 320,000 gaps, so ±3 standard errors.
+            assert!((mean - 0.5).abs() < 3.0 * 0.5 * cv / 565.0, "{cv}: {mean}");
+            assert!((variance.sqrt() / mean - cv).abs() < 0.1 * cv, "{cv}: {}", variance.sqrt() / mean);
+        }
+    }
+
+    fn gaps(times: &[SimTime]) -> Vec<f64> {
+        times.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64()).collect()
     }
 }

@@ -32,6 +32,9 @@
 //! - `cli`: the program as a shell sees it.
 //! - `experiments`: `compare` and `ablate` as a shell sees them.
 //! - `sweep`, `sweep_cli`: sweeps against theory, and as a shell sees them.
+//! - `regress`, `regress_reports`, `regress_errors`: `regress` as a shell sees it, every form of its report, and what it
+//!   refuses.
+//! - `regress_alarms`: how often equal policies are called worse, and whether one retry more is caught.
 //! - `schema`: every document is what its schema says.
 //! - `readme`: the commands of the README and of `docs/` are run.
 //! - `reference`: `outputs/reference/` and the table of the incident are today's.
@@ -70,6 +73,13 @@ mod queue;
 mod readme;
 #[cfg(feature = "cli")]
 mod reference;
+#[cfg(feature = "cli")]
+mod regress;
+mod regress_alarms;
+#[cfg(feature = "cli")]
+mod regress_errors;
+#[cfg(feature = "cli")]
+mod regress_reports;
 mod remedies;
 mod request_errors;
 mod request_phases;

@@ -18,7 +18,7 @@ pub use caution::{Caution, cautions};
 pub use finding::{finding, findings, loudest};
 pub use label::{label, unit};
 pub use rows::{Group, groups};
-pub use signed::{cell, difference, level, statistic};
+pub use signed::{cell, difference, interval, level, size, statistic};
 
 use crate::experiment::Comparison;
 use crate::scenario::Scenario;

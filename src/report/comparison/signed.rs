@@ -50,8 +50,13 @@ pub fn difference(first: &Effect, own: &Effect, kind: Kind, unit: Unit) -> Strin
 
 /// A mean with its sign and half of its 95 % interval.
 pub fn statistic(statistic: &Statistic, kind: Kind, unit: Unit) -> String {
+    interval(statistic.mean, half_of(statistic), kind, unit)
+}
+
+/// The same of a difference and half of its interval, where there is one.
+pub fn interval(mean: f64, half: Option<f64>, kind: Kind, unit: Unit) -> String {
     let (scale, sign) = scale(unit);
-    with_half(statistic, kind, scale, sign, signed)
+    with_half(mean / scale, half.map(|half| half / scale), kind, sign, signed)
 }
 
 /// A mean with half of its 95 % interval; `never` where it is so in half of the seeds or more, and in how many seeds it
@@ -61,26 +66,32 @@ pub fn level(own: &Cell, kind: Kind, unit: Unit) -> String {
     match (&own.statistic, own.mean()) {
         // Where all seeds agree there is nothing to add.
         (Some(statistic), Some(mean)) if own.never == 0 && statistic.min == statistic.max => full(unit, mean),
-        (Some(statistic), Some(_)) if own.never == 0 => with_half(statistic, kind, scale, sign, bare),
+        (Some(statistic), Some(mean)) if own.never == 0 => {
+            with_half(mean / scale, half_of(statistic).map(|half| half / scale), kind, sign, bare)
+        }
         (Some(_), Some(mean)) => format!("{} ({} {NEVER})", full(unit, mean), count(own.never as f64)),
         _ => cell(own, unit),
     }
 }
 
-fn with_half(
-    statistic: &Statistic,
-    kind: Kind,
-    scale: f64,
-    sign: &str,
-    written: impl Fn(f64, usize) -> String,
-) -> String {
-    let half = statistic.ci95.map(|(low, high)| (high - low) / 2.0 / scale);
-    let mean = statistic.mean / scale;
+fn half_of(statistic: &Statistic) -> Option<f64> {
+    statistic.ci95.map(|(low, high)| (high - low) / 2.0)
+}
+
+fn with_half(mean: f64, half: Option<f64>, kind: Kind, sign: &str, written: impl Fn(f64, usize) -> String) -> String {
     let decimals = decimals(kind, half.unwrap_or(mean.abs()), mean.abs());
     let text = match half {
         Some(half) => format!("{} ± {}", written(mean, decimals), bare(half, decimals)),
         None => written(mean, decimals),
     };
+    if sign.is_empty() { text } else { format!("{text} {sign}") }
+}
+
+/// How far a number may move, without a sign.
+pub fn size(value: f64, kind: Kind, unit: Unit) -> String {
+    let (scale, sign) = scale(unit);
+    let value = value / scale;
+    let text = bare(value, decimals(kind, value, value));
     if sign.is_empty() { text } else { format!("{text} {sign}") }
 }
 
