@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
 
-use super::args::Format;
+use super::args::{Format, with_words};
 use super::compare::{said, with_progress};
 use super::engine::{self, Asked};
 use super::experiment_args::AblateArgs;
@@ -30,7 +30,7 @@ const COLUMNS: usize = 120;
 
 /// Takes fixes apart and says which matters for what.
 pub(super) fn ablate(args: &AblateArgs) -> anyhow::Result<ExitCode> {
-    let source = Source::read(&args.scenario.file)?;
+    let source = args.scenario.source()?;
     let base = load(args, &source, &[])?;
     let fixes = fixes(args, &base)?;
     let combinations = combinations(fixes.len(), args.all_combinations);
@@ -183,6 +183,7 @@ fn command(args: &AblateArgs) -> String {
     if let Some(variant) = &args.scenario.variant {
         words.extend(["--variant".to_owned(), quoted(variant)]);
     }
+    words.extend(with_words("--with", &args.scenario.with));
     words.extend(args.scenario.set.iter().flat_map(|set| ["--set".to_owned(), quoted(set)]));
     words.extend(args.all_combinations.then(|| "--all-combinations".to_owned()));
     words.extend(args.experiment.words());

@@ -7,8 +7,11 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::experiment_args::{AblateArgs, CompareArgs, SweepArgs};
+use super::headroom_args::HeadroomArgs;
 use super::regress_args::RegressArgs;
-use super::{ablate, compare, explain, presets, probe, regress, run, stream, sweep};
+use super::source::Source;
+use super::tune_args::TuneArgs;
+use super::{ablate, compare, explain, headroom, presets, probe, regress, run, stream, sweep, tune};
 
 /// Beyond this many replicates an interval no longer narrows in any digit that is printed.
 const MOST_REPLICATES: u64 = 1_000_000;
@@ -47,6 +50,8 @@ enum Verb {
     Run(RunArgs),
     Compare(CompareArgs),
     Ablate(AblateArgs),
+    Headroom(HeadroomArgs),
+    Tune(TuneArgs),
     Sweep(SweepArgs),
     Regress(RegressArgs),
     Explain(ExplainArgs),
@@ -162,6 +167,9 @@ pub(super) struct ProbeArgs {
     /// The variant of FILE to use [default: the file as it stands]
     #[arg(long, value_name = "NAME", requires = "file")]
     pub(super) variant: Option<String>,
+    /// A patch file that changes FILE; may be given several times
+    #[arg(long, value_name = "PATCH.toml", requires = "file")]
+    pub(super) with: Vec<PathBuf>,
     /// Change one setting; relative to the preset, or a path in FILE
     #[arg(long, value_name = "PATH=VALUE")]
     pub(super) set: Vec<String>,
@@ -215,12 +223,29 @@ pub(super) struct ScenarioArgs {
     /// The variant to use [default: the file as it stands]
     #[arg(long, value_name = "NAME")]
     pub(super) variant: Option<String>,
+    /// A patch file, with changes written like the body of a variant; may be given several times
+    ///
+    /// It is applied after the variant and before `--set`; of several files the last one wins.
+    #[arg(long, value_name = "PATCH.toml")]
+    pub(super) with: Vec<PathBuf>,
     /// Change one value of the scenario; may be given several times
     ///
     /// PATH is dotted, elements of a list by name or index; VALUE is a TOML value, else a string:
     /// `--set clients.batch.layers.sdk.max_retries=0`, `--set horizon=3h`. It is applied after the variant.
     #[arg(long, value_name = "PATH=VALUE")]
     pub(super) set: Vec<String>,
+}
+
+impl ScenarioArgs {
+    /// The file and its patch files, read.
+    pub(super) fn source(&self) -> anyhow::Result<Source> {
+        Source::read_with(&self.file, &self.with)
+    }
+}
+
+/// The words that name patch files on a command line.
+pub(super) fn with_words(option: &str, files: &[PathBuf]) -> Vec<String> {
+    files.iter().flat_map(|file| [option.to_owned(), run::quoted(&file.to_string_lossy())]).collect()
 }
 
 /// What standard output gets.
@@ -240,6 +265,10 @@ enum Document {
     Compare,
     /// What `ablate --format json` prints
     Ablate,
+    /// What `headroom --format json` prints
+    Headroom,
+    /// What `tune --format json` prints
+    Tune,
     /// What `sweep --format json` prints
     Sweep,
     /// What `regress check --format json` prints
@@ -254,6 +283,8 @@ impl Cli {
         match &self.verb {
             Verb::Run(args) => run::run(args),
             Verb::Ablate(args) => ablate::ablate(args),
+            Verb::Headroom(args) => headroom::headroom(args),
+            Verb::Tune(args) => tune::tune(args),
             Verb::Compare(args) => compare::compare(args),
             Verb::Sweep(args) => sweep::sweep(args),
             Verb::Regress(args) => regress::regress(args),
@@ -264,6 +295,8 @@ impl Cli {
                 let schema = match args.document {
                     Document::Summary => crate::report::schema::summary(),
                     Document::Ablate => crate::report::ablation::schema::ablate(),
+                    Document::Headroom => crate::report::headroom::schema::headroom(),
+                    Document::Tune => crate::report::tuning::schema::tune(),
                     Document::Sweep => crate::report::sweep::schema::sweep(),
                     Document::Regress => crate::report::regression::schema::regress(),
                     Document::Baseline => crate::report::regression::schema::baseline(),

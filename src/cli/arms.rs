@@ -33,22 +33,25 @@ struct Wanted {
     file: PathBuf,
     variant: Option<String>,
     fixes: Vec<String>,
+    /// Patch files.
+    with: Vec<PathBuf>,
     /// Changes of this arm alone.
     patch: Vec<String>,
 }
 
 /// Reads all arms; the first one is what the others are held against.
 pub(super) fn read(args: &CompareArgs) -> anyhow::Result<Vec<ReadArm>> {
-    let file = Source::read(&args.file)?;
+    let file = Source::read_with(&args.file, &args.with)?;
     let wanted = wanted(args, &file)?;
-    let mut sources: Vec<Source> = vec![file];
+    // A file that two arms share is read once: it may be a pipe.
+    let mut sources: Vec<(PathBuf, Vec<PathBuf>, Source)> = vec![(args.file.clone(), args.with.clone(), file)];
     let mut arms = Vec::new();
     for arm in wanted {
-        let known = sources.iter().position(|source| source.path == arm.file);
+        let known = sources.iter().position(|(path, with, _)| *path == arm.file && *with == arm.with);
         if known.is_none() {
-            sources.push(Source::read(&arm.file)?);
+            sources.push((arm.file.clone(), arm.with.clone(), Source::read_with(&arm.file, &arm.with)?));
         }
-        let source = &sources[known.unwrap_or(sources.len() - 1)];
+        let source = &sources[known.unwrap_or(sources.len() - 1)].2;
         let sets: Vec<String> = args.set.iter().chain(&arm.patch).cloned().collect();
         let asked = engine::Asked { variant: arm.variant.as_deref(), fixes: &arm.fixes, sets: &sets };
         let read = engine::load_with(source, asked).and_then(|scenario| {
@@ -92,17 +95,23 @@ fn wanted(args: &CompareArgs, file: &Source) -> anyhow::Result<Vec<Wanted>> {
     let mut all: Vec<Wanted> = Vec::new();
     for text in &args.arms {
         let (variant, fixes) = variant_and_fixes(text)?;
-        all.push(Wanted { name: text.trim().to_owned(), file: args.file.clone(), variant, fixes, patch: Vec::new() });
+        let (name, file, with) = (text.trim().to_owned(), args.file.clone(), args.with.clone());
+        all.push(Wanted { name, file, variant, fixes, with, patch: Vec::new() });
     }
     if all.is_empty() {
         all.extend(unnamed(args, file)?);
     }
     for text in &args.others {
-        all.push(other(text)?);
+        all.push(Wanted { with: args.with.clone(), ..other(text)? });
     }
     for text in &args.patch {
         let (name, patch) = patch(text)?;
         all.push(Wanted { name, patch, ..all[0].clone() });
+    }
+    for path in &args.patch_file {
+        let stem = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let with = all[0].with.iter().chain([path]).cloned().collect();
+        all.push(Wanted { name: stem, with, ..all[0].clone() });
     }
     if all.len() < 2 {
         bail!(
@@ -131,10 +140,11 @@ fn unnamed(args: &CompareArgs, file: &Source) -> anyhow::Result<Vec<Wanted>> {
         file: args.file.clone(),
         variant: Some(name.to_owned()),
         fixes: Vec::new(),
+        with: args.with.clone(),
         patch: Vec::new(),
     };
     let first = arm(&scenario.variant);
-    if !args.others.is_empty() || !args.patch.is_empty() {
+    if !args.others.is_empty() || !args.patch.is_empty() || !args.patch_file.is_empty() {
         return Ok(vec![first]);
     }
     let others: Vec<&String> = scenario.variants.iter().filter(|name| **name != scenario.variant).collect();
@@ -179,27 +189,32 @@ fn other(text: &str) -> anyhow::Result<Wanted> {
     let path = PathBuf::from(path);
     let stem = path.file_stem().unwrap_or(Path::new("other").as_os_str()).to_string_lossy().into_owned();
     let name = rest.map_or_else(|| stem.clone(), |rest| format!("{stem}:{rest}"));
-    Ok(Wanted { name, file: path, variant, fixes, patch: Vec::new() })
+    Ok(Wanted { name, file: path, variant, fixes, with: Vec::new(), patch: Vec::new() })
+}
+
+/// `NAME: PATH=VALUE, PATH=VALUE` as a patch.
+fn patch(text: &str) -> anyhow::Result<(String, Vec<String>)> {
+    named_sets("--patch", text)
 }
 
 /// `NAME: PATH=VALUE, PATH=VALUE`. A comma inside brackets, braces or quotes belongs to a value.
-fn patch(text: &str) -> anyhow::Result<(String, Vec<String>)> {
-    const FORM: &str = "write --patch 'NAME: PATH=VALUE, PATH=VALUE'";
+pub(super) fn named_sets(option: &str, text: &str) -> anyhow::Result<(String, Vec<String>)> {
+    let form = format!("write {option} 'NAME: PATH=VALUE, PATH=VALUE'");
     let head = text.find('=').map_or(text, |end| &text[..end]);
     let Some((name, _)) = head.split_once(':') else {
-        bail!("`--patch`: has no name before a colon, found `{}`\nhint: {FORM}", text.escape_debug());
+        bail!("`{option}`: has no name before a colon, found `{}`\nhint: {form}", text.escape_debug());
     };
     let rest = &text[name.len() + 1..];
     let name = name.trim();
     if !reader::is_name(name) {
         bail!(
-            "`--patch`: is no name, found `{}`\nhint: names are made of letters, digits, `_` and `-`",
+            "`{option}`: is no name, found `{}`\nhint: names are made of letters, digits, `_` and `-`",
             name.escape_debug()
         );
     }
     let parts = split(rest);
     if let Some(part) = parts.iter().find(|part| !part.contains('=')) {
-        bail!("`--patch {name}`: changes nothing, found `{}`\nhint: {FORM}", part.escape_debug());
+        bail!("`{option} {name}`: changes nothing, found `{}`\nhint: {form}", part.escape_debug());
     }
     Ok((name.to_owned(), parts))
 }

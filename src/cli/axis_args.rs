@@ -109,7 +109,7 @@ fn range(text: &str) -> Option<Range<'_>> {
 }
 
 /// What a text is, and its number.
-fn number(text: &str) -> Option<(Quantity, f64)> {
+pub(super) fn number(text: &str) -> Option<(Quantity, f64)> {
     let text = text.trim();
     if let Some(percent) = text.strip_suffix('%') {
         return Some((Quantity::Share, parse::quantity(percent).ok()? / 100.0));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::args::Format;
+use super::args::{Format, with_words};
 use super::arms::{self, ReadArm};
 use super::experiment_args::{CompareArgs, ExperimentArgs};
 use super::files::{self, Folder, Item, folder_named};
@@ -118,6 +118,8 @@ fn command(args: &CompareArgs) -> String {
     if let Some(variant) = &args.variant {
         words.extend(["--variant".to_owned(), quoted(variant)]);
     }
+    words.extend(with_words("--patch-file", &args.patch_file));
+    words.extend(with_words("--with", &args.with));
     for (option, texts) in [("--patch", &args.patch), ("--set", &args.set)] {
         words.extend(texts.iter().flat_map(|text| [option.to_owned(), quoted(text)]));
     }

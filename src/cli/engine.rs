@@ -50,7 +50,8 @@ pub(super) fn load_with(file: &Source, asked: Asked<'_>) -> anyhow::Result<Scena
     let beside = file.path.parent().unwrap_or(Path::new(""));
     let trace = |name: &str| source::trace(&beside.join(name));
     let Asked { variant, fixes, sets } = asked;
-    let source = scenario::Source { path: &path, text: &file.text, variant, fixes, sets, trace: &trace };
+    let source =
+        scenario::Source { path: &path, text: &file.text, variant, fixes, patches: &file.patches, sets, trace: &trace };
     scenario::load(&source).map_err(|refusal| Refused(refusal).into())
 }
 
@@ -58,7 +59,8 @@ pub(super) fn load_with(file: &Source, asked: Asked<'_>) -> anyhow::Result<Scena
 pub(super) fn settings(file: &Source, asked: Asked<'_>) -> anyhow::Result<Vec<(String, String)>> {
     let path = file.path.to_string_lossy();
     let Asked { variant, fixes, sets } = asked;
-    let source = scenario::Source { variant, fixes, sets, ..scenario::Source::new(&path, &file.text) };
+    let patches = &file.patches;
+    let source = scenario::Source { variant, fixes, patches, sets, ..scenario::Source::new(&path, &file.text) };
     scenario::settings(&source).map_err(|refusal| Refused(refusal).into())
 }
 

@@ -48,9 +48,15 @@ pub(super) struct CompareArgs {
     /// Written like `--set`, with a name before and commas between.
     #[arg(long, value_name = "NAME: PATH=VALUE, …")]
     pub(super) patch: Vec<String>,
+    /// One more arm: the first one with the changes of a patch file, named after it; may be given several times
+    #[arg(long, value_name = "PATCH.toml")]
+    pub(super) patch_file: Vec<PathBuf>,
     /// The variant that is the first arm where `--arms` names none [default: the file as it stands]
     #[arg(long, value_name = "NAME", conflicts_with = "arms")]
     pub(super) variant: Option<String>,
+    /// A patch file that changes every arm; may be given several times
+    #[arg(long, value_name = "PATCH.toml")]
+    pub(super) with: Vec<PathBuf>,
     /// Change one value in every arm; may be given several times
     #[arg(long, value_name = "PATH=VALUE")]
     pub(super) set: Vec<String>,

@@ -75,12 +75,13 @@ fn write(path: &Path, args: &ProbeArgs, client: &(String, Client), answers: &str
     files::publish(file.complete()?.into_iter().collect())
 }
 
-/// The layers of a client of a file, as they stand after variant and `--set`.
+/// The layers of a client of a file, as they stand after all patches.
 fn client_in_file(file: &Path, args: &ProbeArgs) -> anyhow::Result<String> {
-    let source = Source::read(file)?;
+    let source = Source::read_with(file, &args.with)?;
     let path = file.to_string_lossy();
     let source = scenario::Source {
         variant: args.variant.as_deref(),
+        patches: &source.patches,
         sets: &args.set,
         ..scenario::Source::new(&path, &source.text)
     };
@@ -90,7 +91,7 @@ fn client_in_file(file: &Path, args: &ProbeArgs) -> anyhow::Result<String> {
 /// The client that is asked, with its name: of the file, where one is given, else a preset.
 fn client(args: &ProbeArgs) -> anyhow::Result<(String, Client)> {
     if let Some(file) = &args.file {
-        let scenario = engine::load(&Source::read(file)?, args.variant.as_deref(), &args.set)?;
+        let scenario = engine::load(&Source::read_with(file, &args.with)?, args.variant.as_deref(), &args.set)?;
         if let Some(client) = scenario.clients.iter().find(|client| client.name == args.client) {
             return Ok((client.name.clone(), client.clone()));
         }

@@ -8,7 +8,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use anstyle::Style;
 
 use crate::document::{Fault, Text};
-use crate::scenario::Refusal;
+use crate::scenario::{PatchFile, Refusal};
 
 /// The most faults that are shown; whoever has more of them starts with these.
 const SHOWN: usize = 100;
@@ -26,23 +26,34 @@ pub fn render(refusal: &Refusal, colour: bool) -> String {
         Refusal::Faulty { sets, faults, left_out: 0, .. } if faults.len() == 1 && in_set(&faults[0]).is_some() => {
             page.slip(sets, &faults[0])
         }
-        Refusal::Faulty { path, text, sets, faults, left_out } => {
-            page.faults("scenario", path, text, sets, faults, *left_out)
+        Refusal::Faulty { path, text, patches, sets, faults, left_out } => {
+            page.faults(Texts { what: "scenario", path, text, patches, sets }, faults, *left_out)
         }
     }
 }
 
 /// The faults of a file that is no scenario, as text.
 pub(super) fn faulty(what: &str, path: &str, text: &str, faults: &[Fault], left_out: usize) -> String {
-    Page { colour: false }.faults(what, path, text, &[], faults, left_out)
+    Page { colour: false }.faults(Texts { what, path, text, patches: &[], sets: &[] }, faults, left_out)
 }
 
 /// The number of the `--set` that a fault lies in.
 fn in_set(fault: &Fault) -> Option<usize> {
     match fault.place.text {
-        Text::File => None,
+        Text::File | Text::Patch(_) => None,
         Text::Set(number) => Some(number),
     }
+}
+
+/// Where faults lie.
+#[derive(Clone, Copy)]
+struct Texts<'a> {
+    /// What kind of file it is.
+    what: &'a str,
+    path: &'a str,
+    text: &'a str,
+    patches: &'a [PatchFile],
+    sets: &'a [String],
 }
 
 /// How the text is dressed.
@@ -75,17 +86,28 @@ impl Page {
         self.sentence(&message, fault.hint.as_deref())
     }
 
-    fn faults(&self, what: &str, path: &str, text: &str, sets: &[String], faults: &[Fault], left_out: usize) -> String {
+    fn faults(&self, texts: Texts<'_>, faults: &[Fault], left_out: usize) -> String {
         let count = faults.len() + left_out;
         let plural = if count == 1 { "fault" } else { "faults" };
+        let with: Vec<String> = texts.patches.iter().map(|file| format!("`{}`", harmless(&file.path))).collect();
+        let with = if with.is_empty() { String::new() } else { format!(" with {}", with.join(", ")) };
+        let (what, path) = (texts.what, harmless(texts.path));
         let verb = if what.ends_with('s') { "are" } else { "is" };
-        let head = self.error();
-        let mut page = format!("{head}: {what} `{}` {verb} not valid: {count} {plural}\n\n", harmless(path));
-        let mut lines = Lines::of(text);
+        let mut page = format!("{}: {what} `{path}`{with} {verb} not valid: {count} {plural}\n\n", self.error());
+        // Faults come in the order of their texts, so that each text's lines are counted once.
+        let (mut reached, mut lines) = (Text::File, Lines::of(texts.text));
         for fault in faults.iter().take(SHOWN) {
-            let excerpt = match in_set(fault) {
-                None => lines.excerpt(fault),
-                Some(number) => on_command_line(sets.get(number).map_or("", String::as_str), fault),
+            let excerpt = match fault.place.text {
+                Text::File => lines.excerpt(fault),
+                Text::Patch(number) => {
+                    let (path, text) = texts.patches.get(number).map_or(("", ""), |file| (&file.path, &file.text));
+                    if reached != fault.place.text {
+                        (reached, lines) = (fault.place.text, Lines::of(text));
+                    }
+                    let excerpt = lines.excerpt(fault);
+                    Excerpt { origin: format!("{}:{}", harmless(path), excerpt.origin), ..excerpt }
+                }
+                Text::Set(number) => on_command_line(texts.sets.get(number).map_or("", String::as_str), fault),
             };
             page.push_str(&self.snippet(&excerpt, &fault.message));
             page.push_str(&self.hint(fault.hint.as_deref()));

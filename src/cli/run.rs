@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 
-use super::args::{Format, RunArgs};
+use super::args::{Format, RunArgs, with_words};
 use super::files::{self, Complete, Folder, Growing, Item, default_folder};
 use super::interrupt::{Interrupt, interrupted};
 use super::progress::Progress;
-use super::source::{Source, shown};
+use super::source::shown;
 use super::{engine, stream};
 use crate::experiment::{Stopped, Terms};
 use crate::plot::{self, Form, Picture, Setting, Theme};
@@ -22,7 +22,7 @@ const NAMES: [&str; 6] = ["report.html", "timeline.svg", "timeline.png", "summar
 
 /// Simulates a scenario and says what happened.
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
-    let source = Source::read(&args.scenario.file)?;
+    let source = args.scenario.source()?;
     let scenario = engine::load(&source, args.scenario.variant.as_deref(), &args.scenario.set)?;
     // Before the first file is made: whoever interrupts from now on finds nothing left behind.
     let interrupt = Interrupt::listen()?;
@@ -148,6 +148,7 @@ fn command(args: &RunArgs) -> String {
     if let Some(variant) = &args.scenario.variant {
         words.extend(["--variant".to_owned(), quoted(variant)]);
     }
+    words.extend(with_words("--with", &args.scenario.with));
     for set in &args.scenario.set {
         words.extend(["--set".to_owned(), quoted(set)]);
     }

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 
+use crate::scenario::PatchFile;
+
 /// The largest scenario file. A longer one is data that belongs into a trace file beside it.
 const LARGEST: u64 = 64 << 20;
 
@@ -17,36 +19,54 @@ pub(super) struct Source {
     pub(super) path: PathBuf,
     /// What it holds.
     pub(super) text: String,
+    /// The patch files that change it, in order.
+    pub(super) patches: Vec<PatchFile>,
 }
 
 impl Source {
     /// Reads a scenario file.
     pub(super) fn read(path: &Path) -> anyhow::Result<Source> {
-        let shown = shown(path);
-        let file = File::open(path).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => {
-                anyhow!("no file `{shown}`\nhint: give the path of a scenario, such as scenarios/report_storm.toml")
-            }
-            _ => anyhow!("cannot read `{shown}`: {}", reason(&error)),
-        })?;
-        let metadata = file.metadata().map_err(|error| anyhow!("cannot read `{shown}`: {}", reason(&error)))?;
-        if metadata.is_dir() {
-            bail!("`{shown}` is a folder, not a scenario\nhint: name one of its .toml files");
-        }
-        let mut bytes = Vec::new();
-        file.take(LARGEST + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| anyhow!("cannot read `{shown}`: {}", reason(&error)))?;
-        if bytes.len() as u64 > LARGEST {
-            bail!("`{shown}` is larger than 64 MiB\nhint: put arrivals into a trace file beside the scenario");
-        }
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
-            let line = String::from_utf8_lossy(&error.as_bytes()[..at]).split('\n').count();
-            anyhow!("`{shown}` is not UTF-8 text: line {line}, byte {at}\nhint: save it as UTF-8")
-        })?;
-        Ok(Source { path: path.to_owned(), text })
+        let hint = "give the path of a scenario, such as scenarios/report_storm.toml";
+        let text = read_text(path, "a scenario", hint)?;
+        Ok(Source { path: path.to_owned(), text, patches: Vec::new() })
     }
+
+    /// Reads a scenario file and the patch files that change it.
+    pub(super) fn read_with(path: &Path, patches: &[PathBuf]) -> anyhow::Result<Source> {
+        let source = Source::read(path)?;
+        let read = |path: &PathBuf| {
+            let hint = "give the path of a patch file: a TOML file of changes, written like the body of a variant";
+            let text = read_text(path, "a patch file", hint)?;
+            Ok(PatchFile { path: path.to_string_lossy().into_owned(), text })
+        };
+        Ok(Source { patches: patches.iter().map(read).collect::<anyhow::Result<_>>()?, ..source })
+    }
+}
+
+/// The text of a file that is meant to be this; the hint is for a path that leads nowhere.
+fn read_text(path: &Path, what: &str, hint: &str) -> anyhow::Result<String> {
+    let shown = shown(path);
+    let file = File::open(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => anyhow!("no file `{shown}`\nhint: {hint}"),
+        _ => anyhow!("cannot read `{shown}`: {}", reason(&error)),
+    })?;
+    let metadata = file.metadata().map_err(|error| anyhow!("cannot read `{shown}`: {}", reason(&error)))?;
+    if metadata.is_dir() {
+        bail!("`{shown}` is a folder, not {what}\nhint: name one of its .toml files");
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| anyhow!("cannot read `{shown}`: {}", reason(&error)))?;
+    if bytes.len() as u64 > LARGEST {
+        bail!("`{shown}` is larger than 64 MiB\nhint: put arrivals into a trace file beside the scenario");
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = String::from_utf8_lossy(&error.as_bytes()[..at]).split('\n').count();
+        anyhow!("`{shown}` is not UTF-8 text: line {line}, byte {at}\nhint: save it as UTF-8")
+    })?;
+    Ok(text)
 }
 
 /// The text of a trace, or why it cannot be read.

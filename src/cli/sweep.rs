@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
 
-use super::args::Format;
+use super::args::{Format, with_words};
 use super::axis_args::{axis, value};
 use super::compare::{said, with_progress};
 use super::engine::{self, Asked, Refused};
@@ -43,7 +43,7 @@ const MOST_FAULTS: usize = 12;
 /// Varies settings and says what that does.
 pub(super) fn sweep(args: &SweepArgs) -> anyhow::Result<ExitCode> {
     let axes = axes(args)?;
-    let source = Source::read(&args.scenario.file)?;
+    let source = args.scenario.source()?;
     let base = load(args, &source, &args.scenario.set)?;
     let points = points(args, &source, &axes)?;
     let replicates = seeds(args, points.len())?;
@@ -162,7 +162,7 @@ impl Faults {
             let said = format!("{}{hint}", fault.message);
             let owner = match fault.place.text {
                 Text::Set(number) => number.checked_sub(own).and_then(|at| owners.get(at).copied()),
-                Text::File => None,
+                Text::File | Text::Patch(_) => None,
             };
             let value = owner.map_or_else(|| point_of(axes, place), |at| axes[at].values[place[at]].text.clone());
             self.put(owner, value, said);
@@ -280,6 +280,7 @@ fn command(args: &SweepArgs) -> String {
     for (option, texts) in options.into_iter().chain([("--set", &args.scenario.set)]) {
         words.extend(texts.iter().flat_map(|text| [option.to_owned(), quoted(text)]));
     }
+    words.extend(with_words("--with", &args.scenario.with));
     words.extend(args.experiment.words());
     words.join(" ")
 }

@@ -16,22 +16,28 @@ pub const LONGEST: usize = 4 << 20;
 
 /// The tree of the file's text; `None` where there are faults of syntax.
 pub fn file(source: &str, faults: &Faults) -> Option<Table> {
+    whole(source, Text::File, faults)
+}
+
+/// The tree of a whole text; `None` where there are faults of syntax.
+pub fn whole(source: &str, text: Text, faults: &Faults) -> Option<Table> {
     if source.len() > LONGEST {
         let message = format!("is longer than {} MiB ({LONGEST} bytes), found {} bytes", LONGEST >> 20, source.len());
         faults.add(
-            Fault::new(Place::TOP, message).hint("put long lists of arrivals into a CSV file and name it as `trace`"),
+            Fault::new(place(0..0, text, 0), message)
+                .hint("put long lists of arrivals into a CSV file and name it as `trace`"),
         );
         return None;
     }
-    if let Some(fault) = depth::check(source, Text::File) {
+    if let Some(fault) = depth::check(source, text) {
         faults.add(fault);
         return None;
     }
     let (root, errors) = DeTable::parse_recoverable(source);
     if errors.is_empty() {
-        return Some(table(root.get_ref(), Text::File, 0));
+        return Some(table(root.get_ref(), text, 0));
     }
-    syntax(source, errors, faults);
+    syntax(source, text, errors, faults);
     None
 }
 
@@ -55,7 +61,7 @@ pub fn own(source: &str) -> Table {
 }
 
 /// Reports the faults of syntax: sorted, one per line, none after something that was never closed.
-fn syntax(source: &str, mut errors: Vec<Error>, faults: &Faults) {
+fn syntax(source: &str, text: Text, mut errors: Vec<Error>, faults: &Faults) {
     let start = |error: &Error| error.span().map_or(0, |span| span.start);
     errors.sort_by_key(start);
     let open = depth::unclosed(source);
@@ -72,17 +78,17 @@ fn syntax(source: &str, mut errors: Vec<Error>, faults: &Faults) {
         }
         reported = Some(line);
         if faults.is_full() {
-            faults.add(Fault::new(Place::TOP, "bad syntax"));
+            faults.add(Fault::new(place(0..0, text, 0), "bad syntax"));
             continue;
         }
         let to = error.span().map_or(from, |span| span.end).clamp(from, source.len());
         let message = sentence(error.message());
-        let fault = Fault::new(Place { text: Text::File, from, to }, message);
+        let fault = Fault::new(Place { text, from, to }, message);
         let hint = remedy(source, from..to, &fault.message);
         faults.add(fault.hint(hint));
     }
     if let Some(from) = open {
-        let place = Place { text: Text::File, from, to: from + 1 };
+        let place = Place { text, from, to: from + 1 };
         faults.add(Fault::new(place, "is never closed").hint("write the closing bracket"));
     }
 }

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 pub enum Text {
     /// The scenario file.
     File,
+    /// The patch file of this number, from 0.
+    Patch(usize),
     /// The `--set` of this number, from 0.
     Set(usize),
 }

@@ -5,6 +5,7 @@
 //! A latency of the delivered ones alone praises a policy for what it lost: beside the slowest delivered task there are
 //! quantiles over all that arrived, in which a task that was not delivered within the run took for ever.
 
+use super::stretch;
 use crate::metrics::{Number, Tree, summarize};
 use crate::observe::{ClassLedger, LayerRows, Outcome};
 use crate::provider::Window;
@@ -239,6 +240,8 @@ pub(super) fn values(measures: &[Measure], scenario: &Scenario, outcome: &Outcom
         Of::Limit(name) => number(&tree, &["limits", name, &measure.key]),
         Of::Run => never_if_undefined(&tree, &measure.key),
         Of::Layer { class } => factor(&tree, measure, class),
+        Of::Class { name, .. } if measure.part == Part::Whole => of_series(scenario, outcome, name, &measure.key)
+            .unwrap_or_else(|| number(&tree, &in_part(&measure.part, name, &measure.key))),
         Of::Class { name, .. } => number(&tree, &in_part(&measure.part, name, &measure.key)),
     };
     let mut out = Vec::with_capacity(measures.len());
@@ -270,6 +273,12 @@ fn in_part<'a>(part: &'a Part, class: &'a str, key: &'a str) -> Vec<&'a str> {
     };
     path.extend(key.split('.'));
     path
+}
+
+/// A number of a class that is read from its series.
+fn of_series(scenario: &Scenario, outcome: &Outcome, class: &str, key: &str) -> Option<f64> {
+    let index = scenario.traffic.iter().position(|known| known.name == class)?;
+    stretch::value(key, &outcome.timeline, outcome.timeline.classes.get(index)?)
 }
 
 fn number(tree: &Tree<Number>, path: &[&str]) -> f64 {

@@ -4,14 +4,18 @@
 pub mod ablate;
 pub mod axis;
 pub mod compare;
+pub mod headroom;
 pub mod measure;
 pub mod regress;
 mod replicate;
 pub mod result;
 pub mod rows;
+pub mod search;
+pub mod stretch;
 pub mod sweep;
 mod tracks;
 pub mod trial;
+pub mod tune;
 mod watch;
 
 pub use ablate::{Ablation, Combination};
@@ -24,4 +28,5 @@ pub use rows::{Kept, Row, RowKey};
 pub use sweep::{Grid, Point, Sweep};
 pub use tracks::{Sent, Track};
 pub use trial::{Arm, Halted, Plan, Trial};
+pub use tune::Tuning;
 pub use watch::{Endless, MOST_REQUESTS, Stopped, Terms, watched};

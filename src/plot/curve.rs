@@ -159,11 +159,12 @@ struct Upward {
 }
 
 impl Upward {
-    fn of(curve: &Curve) -> Upward {
+    /// The axis of a curve; it reaches at least so far.
+    fn of(curve: &Curve, reach: f64) -> Upward {
         let values = curve.dots.iter().flat_map(|dot| {
             [dot.mean, dot.band.map(|(_, high)| high), dot.ci95.map(|(_, high)| high)].into_iter().flatten()
         });
-        let highest = values.chain(curve.goal.as_ref().map(|(at, _)| *at)).fold(0.0, f64::max);
+        let highest = values.chain(curve.goal.as_ref().map(|(at, _)| *at)).fold(reach, f64::max);
         match curve.kind {
             Kind::Share => Upward { scale: Scale::of_shares(highest), size: 1.0, sign: "%" },
             Kind::Seconds => {
@@ -200,7 +201,19 @@ impl Upward {
 /// Draws a panel: title above the frame, the value axis left of it, the setting's axis below; returns the lowest base
 /// line.
 pub(super) fn draw(sheet: &mut Sheet, frame: Frame, across: &Across, curve: &Curve, theme: &Theme, form: &Form) -> f64 {
-    let upward = Upward::of(curve);
+    reaching(sheet, frame, across, (curve, 0.0), theme, form)
+}
+
+/// The same with a value axis that reaches at least so far, so that neighbours have one scale.
+pub(super) fn reaching(
+    sheet: &mut Sheet,
+    frame: Frame,
+    across: &Across,
+    (curve, reach): (&Curve, f64),
+    theme: &Theme,
+    form: &Form,
+) -> f64 {
+    let upward = Upward::of(curve, reach);
     let title = Phrase::new(curve.title.clone(), Face::Bold, form.heading, theme.ink);
     let title = title.and(format!("  {}", curve.how), Face::Regular, form.tick, theme.second);
     sheet.write(frame.left - 40.0, frame.top - 14.0, &title.fitted(frame.width() + 40.0));

@@ -13,6 +13,7 @@ mod facts;
 pub mod font;
 mod form;
 mod gutter;
+pub mod headroom;
 mod heat;
 mod incident;
 mod label;
@@ -34,16 +35,19 @@ pub mod sweep;
 pub mod theme;
 pub mod timeline;
 mod tracks;
+pub mod tuning;
 mod workers;
 
 pub use ablation::ablation;
 pub use comparison::comparison;
 pub use form::Form;
+pub use headroom::headroom;
 pub use picture::Picture;
 pub use svg::Setting;
 pub use sweep::sweep;
 pub use theme::Theme;
 pub use timeline::{Words, timeline};
+pub use tuning::tuning;
 
 #[cfg(test)]
 mod fixture;

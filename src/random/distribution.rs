@@ -140,6 +140,25 @@ impl Distribution {
             Shape::Normal { mean, sd } => mean + sd * normal::density(mean / sd) / normal::upper_tail(-mean / sd),
         }
     }
+
+    /// The variance of the draws.
+    pub fn variance(&self) -> f64 {
+        match self.shape {
+            Shape::Constant(_) => 0.0,
+            Shape::Uniform { low, high } => (high - low) * (high - low) / 12.0,
+            Shape::Exponential { mean } => mean * mean,
+            Shape::LogNormal { mean, sigma } => mean * mean * libm::expm1(sigma * sigma),
+            Shape::Normal { mean, sd } => {
+                let cut = normal::density(mean / sd) / normal::upper_tail(-mean / sd);
+                sd * sd * (1.0 - cut * mean / sd - cut * cut)
+            }
+            Shape::Gamma { mean, cv } => mean * mean * cv * cv,
+            Shape::Weibull { mean, shape } => {
+                let first = libm::tgamma(1.0 + 1.0 / shape);
+                mean * mean * (libm::tgamma(1.0 + 2.0 / shape) / (first * first) - 1.0)
+            }
+        }
+    }
 }
 
 impl Sampler {
@@ -225,7 +244,9 @@ mod tests {
         for (shape, variance) in examples() {
             let sample = draws(&shape, COUNT);
             let n = COUNT as f64;
-            let expected = Distribution::new(shape.clone()).unwrap().mean();
+            let distribution = Distribution::new(shape.clone()).unwrap();
+            let expected = distribution.mean();
+            assert!((distribution.variance() - variance).abs() <= 1e-6 * (1.0 + variance), "{shape:?}");
             let mean = sample.iter().sum::<f64>() / n;
             assert!((mean - expected).abs() <= 4.0 * libm::sqrt(variance / n), "{shape:?}: mean {mean}");
             let squares: Vec<f64> = sample.iter().map(|x| (x - expected) * (x - expected)).collect();

@@ -17,6 +17,7 @@ pub mod finding;
 pub(crate) mod fixture;
 pub mod guards;
 pub mod headline;
+pub mod headroom;
 pub mod html;
 pub mod json;
 pub mod model_table;
@@ -33,6 +34,7 @@ pub mod sustain;
 pub mod sweep;
 mod tally;
 pub mod text;
+pub mod tuning;
 pub mod warning;
 pub mod words;
 

@@ -19,6 +19,7 @@ mod hedge;
 mod hints;
 mod layer;
 mod models;
+mod patches;
 mod phases;
 mod provider;
 mod refusal;
@@ -39,6 +40,7 @@ use crate::provider::{Provider, Window};
 use crate::traffic::TrafficClass;
 use crate::units::{SimDuration, SimTime};
 
+pub use patches::PatchFile;
 pub use provider::SCRIPT_CLOCK;
 pub use refusal::Refusal;
 pub use source::{Source, client_layers, lines, load, preset_client, preset_layers, settings};

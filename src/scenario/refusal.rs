@@ -3,6 +3,7 @@
 
 use std::str::Utf8Error;
 
+use super::patches::PatchFile;
 use crate::document::Fault;
 
 /// Why there is no scenario.
@@ -15,12 +16,14 @@ pub enum Refusal {
         /// What to do about it.
         hint: Option<String>,
     },
-    /// Faults at places of the file or of `--set`.
+    /// Faults at places of the file, of patch files or of `--set`.
     Faulty {
         /// The file as the user named it.
         path: String,
         /// The file's text.
         text: String,
+        /// The patch files, in order.
+        patches: Box<[PatchFile]>,
         /// The texts of `--set`, in order.
         sets: Vec<String>,
         /// All faults, in the order of their places.

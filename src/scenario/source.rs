@@ -1,8 +1,9 @@
-//! From a file's text and a command line to a checked scenario. The order is fixed: file, variant, fixes, `--set`,
-//! presets, check; so whatever is written later wins, and whatever is wrong is reported where it was written.
+//! From a file's text and a command line to a checked scenario. The order is fixed: file, variant, fixes, patch
+//! files, `--set`, presets, check; so whatever is written later wins, and whatever is wrong is reported where it was written.
 
 use super::context::Context;
 use super::models::{self, Asked};
+use super::patches::{self, PatchFile};
 use super::refusal::Refusal;
 use super::step_clients::Known;
 use super::variants::{self, Variants};
@@ -23,6 +24,8 @@ pub struct Source<'a> {
     pub variant: Option<&'a str>,
     /// The fixes that were asked for, by name; applied after the variant.
     pub fixes: &'a [String],
+    /// Patch files, in order; applied after the fixes.
+    pub patches: &'a [PatchFile],
     /// The texts of `--set`, in order.
     pub sets: &'a [String],
     /// Reads a trace whose path the file gives relative to itself; the error is a short reason.
@@ -30,10 +33,10 @@ pub struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// A text without variant, `--set` and traces.
+    /// A text without patches and traces.
     pub const fn new(path: &'a str, text: &'a str) -> Self {
         let trace = &|_: &str| Err("no trace can be read here".to_owned());
-        Source { path, text, variant: None, fixes: &[], sets: &[], trace }
+        Source { path, text, variant: None, fixes: &[], patches: &[], sets: &[], trace }
     }
 
     /// The file's name without its folder and its ending.
@@ -47,6 +50,7 @@ impl<'a> Source<'a> {
         Refusal::Faulty {
             path: self.path.to_owned(),
             text: self.text.to_owned(),
+            patches: self.patches.into(),
             sets: self.sets.to_vec(),
             faults,
             left_out,
@@ -68,7 +72,7 @@ pub fn load(source: &Source<'_>) -> Result<Scenario, Refusal> {
     }
 }
 
-/// A tree as it stands after variant, fixes and `--set`.
+/// A tree as it stands after variant, fixes, patch files and `--set`.
 struct Patched {
     root: Table,
     variants: Variants,
@@ -78,7 +82,8 @@ struct Patched {
 
 /// Patches the tree; `None` where the text is no TOML, and then a fault says why.
 fn patched(source: &Source<'_>, faults: &Faults) -> Result<Option<Patched>, Refusal> {
-    let Some(mut root) = parse::file(source.text, faults) else { return Ok(None) };
+    let (root, changes) = (parse::file(source.text, faults), patches::read(source.patches, faults));
+    let (Some(mut root), Some(changes)) = (root, changes) else { return Ok(None) };
     let fixes = fixes::take(&mut root, faults);
     let variants = variants::take(&mut root, &fixes, faults);
     let variant = source.variant.unwrap_or(&variants.base).to_owned();
@@ -89,13 +94,14 @@ fn patched(source: &Source<'_>, faults: &Faults) -> Result<Option<Patched>, Refu
     let find = |name: &String| fixes.find(name).ok_or_else(|| fixes.unknown(name, source.path));
     let wanted = source.fixes.iter().map(find).collect::<Result<Vec<usize>, _>>()?;
     fixes.apply(&wanted, &mut root, faults);
+    patches::apply(&changes, &mut root, faults);
     for (number, text) in source.sets.iter().enumerate() {
         set::apply(&mut root, number, text, faults);
     }
     Ok(Some(Patched { root, variants, fixes: fixes.names, variant }))
 }
 
-/// What a file says after variant, fixes and `--set`, one setting at a time: its dotted path and its value as TOML.
+/// What a file says after variant, fixes, patch files and `--set`, one setting at a time: its dotted path and its value as TOML.
 pub fn settings(source: &Source<'_>) -> Result<Vec<(String, String)>, Refusal> {
     let faults = Faults::default();
     match patched(source, &faults)? {
@@ -122,7 +128,7 @@ pub fn lines(source: &Source<'_>) -> Result<Vec<Option<usize>>, Refusal> {
     }
 }
 
-/// The layers of a client as they stand in a file after variant and `--set`, guards and what is off left out, as TOML.
+/// The layers of a client as they stand in a file after all patches, guards and what is off left out, as TOML.
 pub fn client_layers(source: &Source<'_>, client: &str) -> Result<String, Refusal> {
     let faults = Faults::default();
     let Some(Patched { root, .. }) = patched(source, &faults)? else { return Err(source.refuse(faults)) };
@@ -193,7 +199,7 @@ pub fn preset_client(preset: &str, sets: &[String]) -> Result<Client, Refusal> {
         _ => {
             let (faults, left_out) = faults.into_sorted();
             let (path, text) = (preset.to_owned(), String::new());
-            Err(Refusal::Faulty { path, text, sets: sets.to_vec(), faults, left_out })
+            Err(Refusal::Faulty { path, text, patches: Box::default(), sets: sets.to_vec(), faults, left_out })
         }
     }
 }

@@ -1,5 +1,6 @@
-//! Statistics over replicates and over tasks: quantiles, intervals, pairs, tests, modes and stores of latencies.
+//! Statistics over replicates and over tasks: quantiles, intervals, shares, pairs, tests, modes and stores of latencies.
 
+pub mod binomial;
 pub mod family;
 pub mod histogram;
 pub mod modes;

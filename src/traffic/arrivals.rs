@@ -102,6 +102,32 @@ impl ArrivalProcess {
         }
     }
 
+    /// The same arrivals, this many times as dense; `None` for a list of instants, which says nothing of others. Where
+    /// they are Poisson, the draws are the same, so that one with a factor of 2 has each arrival of the other earlier.
+    pub fn denser(&self, factor: f64) -> Option<ArrivalProcess> {
+        let faster = |piece: &RatePiece| RatePiece { rate: piece.rate * factor, ..*piece };
+        Some(match self {
+            ArrivalProcess::Poisson { pieces, window } => {
+                ArrivalProcess::Poisson { pieces: pieces.iter().map(faster).collect(), window: *window }
+            }
+            ArrivalProcess::Spaced { gap, pieces, window } => ArrivalProcess::Spaced {
+                gap: gap.clone(),
+                pieces: pieces.iter().map(faster).collect(),
+                window: *window,
+            },
+            ArrivalProcess::Count { count, pieces, window } => ArrivalProcess::Count {
+                count: (f64::from(*count) * factor).round() as u32,
+                pieces: pieces.clone(),
+                window: *window,
+            },
+            ArrivalProcess::Every { every, window } => {
+                let every = SimDuration::from_secs_f64(every.as_secs_f64() / factor).max(SimDuration::from_nanos(1));
+                ArrivalProcess::Every { every, window: *window }
+            }
+            ArrivalProcess::At(_) => return None,
+        })
+    }
+
     /// The expected number of arrivals in a span.
     pub fn expected(&self, span: Window) -> f64 {
         let part = |pieces: &[RatePiece], window: &Window| {
@@ -191,6 +217,19 @@ mod tests {
         let early: usize =
             (0..200).map(|seed| all(&front_loaded(), seed).iter().filter(|at| **at < minutes(18)).count()).sum();
         assert!((early as f64 / 28_000.0 - 104.8 / 139.8).abs() < 0.008, "{early}");
+    }
+
+    #[test]
+    fn denser_arrivals_are_as_many_times_as_many_as_is_said() {
+        let window = Window { from: SimTime::ZERO, to: minutes(40) };
+        let pieces = vec![RatePiece { from: SimTime::ZERO, rate: 0.5 }];
+        let poisson = ArrivalProcess::Poisson { pieces, window };
+        let every = ArrivalProcess::Every { every: SimDuration::from_secs(6), window };
+        for process in [poisson, every, front_loaded()] {
+            let denser = process.denser(1.5).unwrap();
+            assert!((denser.expected(window) / process.expected(window) - 1.5).abs() < 1e-9);
+        }
+        assert_eq!(ArrivalProcess::At(vec![minutes(1)]).denser(2.0), None);
     }
 
     #[test]

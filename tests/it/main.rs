@@ -31,6 +31,7 @@
 //! - `queue`: the event queue against a model, over random histories.
 //! - `cli`: the program as a shell sees it.
 //! - `experiments`: `compare` and `ablate` as a shell sees them.
+//! - `headroom`: the last safe value where it is worked out by hand, and the incident's half.
 //! - `sweep`, `sweep_cli`: sweeps against theory, and as a shell sees them.
 //! - `regress`, `regress_reports`, `regress_errors`: `regress` as a shell sees it, every form of its report, and what it
 //!   refuses.
@@ -61,8 +62,12 @@ mod groups;
 mod guard_errors;
 mod header_grammar;
 #[cfg(feature = "cli")]
+mod headroom;
+#[cfg(feature = "cli")]
 mod model_report;
 mod models;
+#[cfg(feature = "cli")]
+mod patch_files;
 mod peers;
 mod presets;
 #[cfg(feature = "cli")]
@@ -100,4 +105,6 @@ mod sweep_cli;
 mod systems;
 mod theory;
 mod tidy;
+#[cfg(feature = "cli")]
+mod tune;
 mod wide_world;

@@ -25,9 +25,14 @@ fn stored(path: &str) -> Data {
 
 /// Runs the program from the project's root, with files in a folder that goes away.
 fn run(args: &[&str], out: &Path) -> String {
+    run_to(args, out, 0)
+}
+
+/// The same, to this exit code.
+fn run_to(args: &[&str], out: &Path, code: i32) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_retrycast"));
     let output = command.args(args).arg("--out").arg(out).current_dir(root()).env_remove("COLUMNS").output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -50,6 +55,16 @@ fn the_stored_comparison_and_ablation_are_what_the_program_prints() {
     is_stored(&folder.path().join("comparison.svg"), "outputs/reference/comparison.svg");
     let ablate = ["ablate", STORM, "--replicates", "50"];
     assert_data_eq!(run(&ablate, folder.path()), stored("outputs/reference/ablation.txt"));
+}
+
+/// A coarser grid and fewer days than by default: the answer is the same, and found in a fifth of the runs.
+#[test]
+fn the_stored_headroom_is_what_the_program_prints() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["headroom", STORM, "--variant", "after", "--over", "budget=10%..100%:4", "--quick"];
+    // The half of the file is not safe.
+    assert_data_eq!(run_to(&args, folder.path(), 1), stored("outputs/reference/headroom.txt"));
+    is_stored(&folder.path().join("headroom.svg"), "outputs/reference/headroom.svg");
 }
 
 #[test]

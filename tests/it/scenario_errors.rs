@@ -82,6 +82,7 @@ pub(super) fn said(text: &str, variant: Option<&str>, sets: &[&str]) -> String {
             for fault in faults {
                 let from = fault.place.from;
                 let place = match fault.place.text {
+                    Text::Patch(number) => format!("patch {number}:{from}"),
                     Text::Set(number) => format!("--set {number}:{from}"),
                     Text::File => {
                         let start = text[..from].rfind('\n').map_or(0, |at| at + 1);
