@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::args::Format;
+use super::args::{Format, with_words};
 use super::compare::said;
 use super::engine;
 use super::files::{self, Folder, Item, folder_named};
@@ -12,7 +12,6 @@ use super::journal::Journal;
 use super::knob::{Interrupted, Knob};
 use super::progress::Progress;
 use super::run::quoted;
-use super::source::Source;
 use super::stream;
 use crate::experiment::headroom::{Headroom, Question, Settings};
 use crate::experiment::{Plan, Terms};
@@ -28,7 +27,7 @@ const COLUMNS: usize = 100;
 
 /// Says how far a setting may go.
 pub(super) fn headroom(args: &HeadroomArgs) -> anyhow::Result<ExitCode> {
-    let source = Source::read(&args.scenario.file)?;
+    let source = args.scenario.source()?;
     let looks = args.looks()?;
     let base = engine::load(&source, args.scenario.variant.as_deref(), &args.scenario.set)?;
     let knob = Knob::of(args, &source, &base)?;
@@ -113,6 +112,7 @@ fn command(args: &HeadroomArgs) -> String {
     if let Some(variant) = &args.scenario.variant {
         words.extend(["--variant".to_owned(), quoted(variant)]);
     }
+    words.extend(with_words("--with", &args.scenario.with));
     words.extend(args.scenario.set.iter().flat_map(|set| ["--set".to_owned(), quoted(set)]));
     words.extend(args.words());
     words.join(" ")

@@ -43,10 +43,10 @@ mod tests {
 
     #[test]
     fn the_worst_stretch_is_found_wherever_it_lies() {
-        // By hand: of three bins each, 3 of 30, 6 of 25, 6 of 15, then nothing arrives.
-        let (arrived, met) = ([10, 10, 10, 5, 0, 0, 0], [0, 0, 3, 3, 0, 0, 0]);
+        // By hand: of three bins each, 5 of 30, 6 of 25, 6 of 15, 1 of 5, then nothing arrives.
+        let (arrived, met) = ([10, 10, 10, 5, 0, 0, 0], [0, 0, 5, 1, 0, 0, 0]);
         assert!((worst(&arrived, &met, 3) - 6.0 / 15.0).abs() < 1e-12);
-        assert!((worst(&arrived, &met, 1) - 3.0 / 5.0).abs() < 1e-12);
+        assert!((worst(&arrived, &met, 1) - 5.0 / 10.0).abs() < 1e-12);
         assert!((worst(&arrived, &met, 7) - 6.0 / 35.0).abs() < 1e-12);
         assert!(worst(&[0, 0], &[0, 0], 2).is_nan());
     }

@@ -7,7 +7,7 @@ use crate::experiment::axis::{Axis, Quantity, Span, Value};
 use crate::experiment::measure::measures;
 use crate::experiment::{Point, Sweep};
 use crate::random::Seed;
-use crate::report::sweep::{Swept, telling};
+use crate::report::sweep::{Swept, telling, text};
 use crate::scenario::{Source, load};
 
 fn axis(path: &str, texts: &[String], is_scale: bool, log: bool) -> Axis {
@@ -28,7 +28,7 @@ fn counted(n: usize) -> Vec<String> {
 
 /// A sweep of the incident's numbers with values from a rule of measure, point and seed.
 fn picture(axes: Vec<Axis>, seeds: u64, reference: usize, rule: fn(usize, usize, u64) -> f64) -> Picture {
-    let text = r#"
+    let file = r#"
         horizon = "10m"
         [provider.faults.overload]
         window = ["1m", "2m"]
@@ -47,7 +47,7 @@ fn picture(axes: Vec<Axis>, seeds: u64, reference: usize, rule: fn(usize, usize,
         arrivals = { poisson = "20/min" }
         steps = [{ name = "answer", input_tokens = 1, latency = "1s" }]
     "#;
-    let scenario = load(&Source::new("odd.toml", text)).unwrap_or_else(|refusal| panic!("{refusal:?}"));
+    let scenario = load(&Source::new("odd.toml", file)).unwrap_or_else(|refusal| panic!("{refusal:?}"));
     let measures = measures(&[&scenario]);
     let places = crate::experiment::sweep::places(&axes);
     let grid = places.len();
@@ -64,6 +64,14 @@ fn picture(axes: Vec<Axis>, seeds: u64, reference: usize, rule: fn(usize, usize,
     let shown = telling(&sweep_of);
     let every: Vec<usize> = (0..sweep_of.measures.len()).collect();
     let swept = Swept::new(&sweep_of, &scenario, &current, &shown, &every);
+    // The words of the same sweep fit any page.
+    for columns in [40, 60, 80, 120] {
+        let page = text::text(&swept, columns);
+        for line in page.lines() {
+            let line = anstream::adapter::strip_str(line).to_string();
+            assert!(line.chars().count() <= columns, "{columns}: {line}");
+        }
+    }
     sweep(&swept, &"retrycast sweep scenarios/report_storm.toml --vary 'a.b.c=1,2,3' ".repeat(5), &Theme::LIGHT)
 }
 

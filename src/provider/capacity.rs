@@ -104,6 +104,12 @@ impl Steps {
         self.steps.iter().skip(1).map(|(from, _)| *from)
     }
 
+    /// Its largest number from the beginning on.
+    #[must_use]
+    pub fn undisturbed(&self) -> Steps {
+        Steps::constant(self.most())
+    }
+
     /// The largest number.
     pub fn most(&self) -> u32 {
         self.steps.iter().map(|(_, value)| *value).max().unwrap_or(0)

@@ -68,6 +68,28 @@ fn the_stored_headroom_is_what_the_program_prints() {
 }
 
 #[test]
+fn the_stored_sweeps_are_what_the_program_draws() {
+    let folder = tempfile::tempdir().unwrap();
+    let curves = ["report.failed", "report.latency_all_s.p95", "live.tasks_with_429_share", "recovery.total_s"];
+    let maps = ["overload.report.amplification", "report.failed", "live.tasks_with_429_share"];
+    let named = |metrics: &[&'static str]| metrics.iter().flat_map(|name| ["--metric", name]).collect::<Vec<&str>>();
+    let share = ["--variant", "after", "--vary", "guards.share.pacer.amount=70k..700k:10", "--quick"];
+    let layers = [
+        "--vary",
+        "clients.batch.layers.sdk.max_retries=0..5",
+        "--vary",
+        "clients.batch.layers.decorator.stop.after_attempt=1..5",
+        "--replicates",
+        "5",
+    ];
+    let share = [&["sweep", STORM], &share[..], &named(&curves)].concat();
+    assert_data_eq!(run(&share, folder.path()), stored("outputs/reference/sweep.txt"));
+    is_stored(&folder.path().join("sweep.svg"), "outputs/reference/sweep.svg");
+    run(&[&["sweep", STORM], &layers[..], &named(&maps)].concat(), folder.path());
+    is_stored(&folder.path().join("sweep.svg"), "outputs/reference/sweep_of_two.svg");
+}
+
+#[test]
 fn the_stored_picture_is_what_the_program_draws() {
     let folder = tempfile::tempdir().unwrap();
     run(&["run", STORM], folder.path());

@@ -232,11 +232,16 @@ impl Bound {
 mod tests {
     use super::*;
     use crate::explain::fixture::incident;
+    use crate::random::Distribution;
+    use crate::random::distribution::Shape;
 
     #[test]
     fn the_incidents_bound_is_the_one_worked_out_by_hand() {
         let names = |name: &str| vec![name.to_owned()];
-        let pressure = Pressure::of(&incident(true), 0, &names("live"), &names("report"));
+        let mut scenario = incident(true);
+        let live = scenario.traffic.iter_mut().find(|class| class.name == "live").unwrap();
+        live.steps[0].input_tokens = Distribution::new(Shape::LogNormal { mean: 6_300.0, sigma: 0.25 }).unwrap();
+        let pressure = Pressure::of(&scenario, 0, &names("live"), &names("report"));
         // By hand: 58.7 · 6,300 = 369,810 a minute of 700,000 leave 330,190; the pacer takes 350,000; a minute's bucket
         // of 700,000 lasts 700,000 / 19,810 = 35.3 minutes.
         let minute = |value: f64| value * 60.0;

@@ -4,6 +4,7 @@ use crate::experiment::compare::Cell;
 use crate::experiment::measure::{Kind, Measure, Of, Part};
 use crate::experiment::rows::Row;
 use crate::experiment::stretch;
+use crate::provider::Capacity;
 use crate::scenario::Scenario;
 use crate::stats::binomial;
 use crate::units::SimDuration;
@@ -57,7 +58,7 @@ impl Goal {
 /// The weather of a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Case {
-    /// The file as it is, with the faults that have a window.
+    /// The file as it is, with the faults and losses of capacity that have a window.
     Storm,
     /// The same without them; what goes wrong all the time still does.
     Calm,
@@ -66,7 +67,9 @@ pub enum Case {
 impl Case {
     /// The cases of a scenario, the storm first; only the calm where the file has none.
     pub fn of(scenario: &Scenario) -> Vec<Case> {
-        if scenario.fault_windows().is_empty() { vec![Case::Calm] } else { vec![Case::Storm, Case::Calm] }
+        let loses = |capacity: &Capacity| capacity.servers.changes().chain(capacity.speed.changes()).next().is_some();
+        let has_storm = !scenario.fault_windows().is_empty() || scenario.provider.capacity.as_ref().is_some_and(loses);
+        if has_storm { vec![Case::Storm, Case::Calm] } else { vec![Case::Calm] }
     }
 
     /// Its word in documents.
@@ -86,9 +89,13 @@ impl Case {
     }
 }
 
-/// A scenario without the faults that have a window. Draws are keyed by the faults' names, so that nothing else moves.
+/// A scenario without the faults that have a window, and with all its servers all the time. Draws are keyed by the faults'
+/// names, so that nothing else moves.
 pub fn calm(mut scenario: Scenario) -> Scenario {
     scenario.provider.faults.retain(|fault| fault.window.is_none());
+    if let Some(capacity) = &mut scenario.provider.capacity {
+        (capacity.servers, capacity.speed) = (capacity.servers.undisturbed(), capacity.speed.undisturbed());
+    }
     scenario
 }
 
@@ -256,5 +263,22 @@ pub(super) fn met(case: Case, rows: &[Row], goal: &Goal, error: f64, live: usize
         costs: costs.collect(),
         drained: column(2 * live + 4 * background.len()),
         digest: rows.iter().fold(0, |sum, row| sum.wrapping_add(row.digest)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::fixture::incident;
+
+    #[test]
+    fn a_calm_day_has_no_window_and_everything_else() {
+        let scenario = incident(true);
+        assert_eq!(Case::of(&scenario), [Case::Storm, Case::Calm]);
+        let quiet = calm(scenario.clone());
+        assert_eq!(Case::of(&quiet), [Case::Calm]);
+        let always = scenario.provider.faults.iter().filter(|fault| fault.window.is_none()).count();
+        assert_eq!((quiet.provider.faults.len(), &quiet.traffic), (always, &scenario.traffic));
+        assert_eq!(Case::Storm.put(scenario.clone()), scenario);
     }
 }
