@@ -197,7 +197,7 @@ pub(super) struct ProbeArgs {
 #[command(after_long_help = "Examples:\n  retrycast presets\n  retrycast presets anthropic-python-1.13\n  \
     retrycast presets finagle --format json")]
 pub(super) struct PresetsArgs {
-    /// The preset; all of them where none is named
+    /// The preset, or `limits` for those of rate limits; all layers where none is named
     #[arg(value_name = "NAME")]
     pub(super) name: Option<String>,
     /// What standard output gets

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use super::args::{Format, PresetsArgs};
 use super::engine::Refused;
 use super::stream;
-use crate::preset::Preset;
-use crate::report::presets as report;
+use crate::preset::{Preset, limits};
+use crate::report::{limit_presets, presets as report};
 use crate::scenario::Refusal;
 
 /// Lists the presets, or explains one.
@@ -17,6 +17,22 @@ pub(super) fn presets(args: &PresetsArgs) -> anyhow::Result<ExitCode> {
             Format::Json => stream::print(&format!("{:#}\n", report::list_json())),
         };
     };
+    if name == "limits" {
+        return match args.format {
+            Format::Text => stream::print(&limit_presets::list()),
+            Format::Json => stream::print(&format!("{:#}\n", limit_presets::list_json())),
+        };
+    }
+    if name.contains('/') {
+        let found = limits::find(name).map_err(|hint| {
+            let message = format!("no preset of limits is called `{name}`");
+            Refused(Refusal::Whole { message, hint: Some(hint) })
+        })?;
+        return match args.format {
+            Format::Text => stream::print(&limit_presets::one(&found)),
+            Format::Json => stream::print(&format!("{:#}\n", limit_presets::one_json(&found))),
+        };
+    }
     let found = Preset::find(name);
     let preset = found.map_err(|not| Refused(Refusal::Whole { message: not.message, hint: Some(not.hint) }))?;
     match args.format {

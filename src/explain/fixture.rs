@@ -104,6 +104,7 @@ pub(crate) fn steps(names: &[&str], tokens: f64, latency: f64) -> Vec<Step> {
         idempotency: Idempotency::None,
         model: None,
         max_tokens: None,
+        cached: crate::traffic::Cached::NONE,
         group: None,
         other: None,
     };
@@ -142,6 +143,7 @@ pub(crate) fn one_job(client: Client, names: &[&str]) -> Scenario {
         when_one_fails: WhenOneFails::Wait,
         others: Vec::new(),
         arrivals: vec![ArrivalProcess::At(vec![SimTime::ZERO])],
+        sizes: None,
         enqueue_delay: SimDuration::ZERO,
         steps: steps(names, 1_000.0, 1.0),
         sla: None,
@@ -170,12 +172,15 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
     let limit = Limit {
         name: "itpm".into(),
         counts: Counts::InputTokens,
-        bucket: TokenBucket::new(700_000, SimDuration::from_mins(1), SimDuration::from_mins(1)).expect("positive"),
+        meter: crate::policy::Meter::TokenBucket(
+            TokenBucket::new(700_000, SimDuration::from_mins(1), SimDuration::from_mins(1)).expect("positive"),
+        ),
         status: 429,
         refusal_latency: Distribution::constant(0.25),
         hint: Some(HintForm { minimum: SimDuration::from_secs(6), round_up_to: SimDuration::from_secs(1) }),
         code: None,
         models: ModelSet::ALL,
+        terms: None,
     };
     let bucket = TokenBucket::new(350_000, SimDuration::from_mins(1), SimDuration::from_secs(3)).expect("positive");
     let share = Guard {
@@ -240,6 +245,7 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
                 window: Window { from: minute(10), to: minute(32) },
             },
         ],
+        sizes: None,
         enqueue_delay: SimDuration::from_secs(18),
         steps: steps(&["rubric", "evidence", "write"], 12_100.0, 7.1),
         sla: None,
@@ -251,6 +257,7 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
         when_one_fails: WhenOneFails::Wait,
         others: Vec::new(),
         arrivals: vec![poisson(58.7, horizon)],
+        sizes: None,
         enqueue_delay: SimDuration::ZERO,
         steps: steps(&["turn"], 6_300.0, 2.0),
         sla: Some(SimDuration::from_secs(30)),

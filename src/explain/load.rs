@@ -5,10 +5,10 @@
 use super::class::by_client;
 use super::client_warnings::requests_inside;
 use super::concurrency::busy_workers;
-use crate::policy::pacer::Counts;
 use crate::policy::{Client, Mechanism, Role};
 use crate::provider::{Limit, Slots, Window};
 use crate::scenario::Scenario;
+use crate::traffic::cost::mean_cost;
 use crate::traffic::{ArrivalProcess, Step, TrafficClass};
 use crate::units::{SimDuration, SimTime};
 
@@ -65,16 +65,28 @@ pub fn usual_rate(scenario: &Scenario, class: &TrafficClass) -> f64 {
 pub fn demands(scenario: &Scenario) -> Vec<Demand> {
     let limits = scenario.provider.limits.iter();
     let all = limits.flat_map(|limit| scenario.traffic.iter().map(move |class| (limit, class)));
-    let asks = |limit: &Limit, class: &TrafficClass| class.steps.iter().any(|step| counts(scenario, limit, step));
+    let asks = |limit: &Limit, class: &TrafficClass| {
+        counts_class(scenario, limit, class) && class.steps.iter().any(|step| counts(scenario, limit, step))
+    };
     let rates = all.filter(|(limit, class)| asks(limit, class)).map(|(limit, class)| demand(scenario, limit, class));
     let slots = scenario.provider.slots.iter();
-    let in_flight = slots.flat_map(|slots| scenario.traffic.iter().map(move |class| in_flight(scenario, slots, class)));
+    let in_flight = slots.flat_map(|slots| {
+        let classes = scenario.traffic.iter().enumerate();
+        let classes = classes.filter(|(index, _)| slots.classes.contains(*index as u8));
+        classes.map(move |(_, class)| in_flight(scenario, slots, class))
+    });
     rates.chain(in_flight).collect()
 }
 
 /// Whether a limit counts the requests of a step, as long as it asks for its own model.
 pub fn counts(scenario: &Scenario, limit: &Limit, step: &Step) -> bool {
     limit.models.contains(scenario.provider.model(step.model.as_deref()))
+}
+
+/// Whether a limit counts the requests of a class, whatever they ask for.
+pub fn counts_class(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> bool {
+    let index = scenario.traffic.iter().position(|known| known.name == class.name).unwrap_or_default();
+    limit.terms.as_ref().is_none_or(|terms| terms.classes.contains(index as u8))
 }
 
 /// What a class asks of a limit on requests in flight: the tasks that are there on average are their rate times how
@@ -100,9 +112,9 @@ fn in_flight(scenario: &Scenario, slots: &Slots, class: &TrafficClass) -> Demand
 }
 
 fn demand(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
-    let per_second = limit.bucket.amount() as f64 / limit.bucket.per().as_secs_f64();
+    let Some(per_second) = limit.per_second() else { return held(scenario, limit, class) };
     let counted = class.steps.iter().filter(|step| counts(scenario, limit, step));
-    let task: f64 = counted.map(|step| cost(limit.counts, step)).sum();
+    let task: f64 = counted.map(|step| mean_cost(limit, step)).sum();
     let share = |rate: f64| rate * task / per_second;
     let begin = scenario.fault_windows().first().map(|(_, window)| window.from).filter(|from| *from > SimTime::ZERO);
     let run = Window { from: SimTime::ZERO, to: scenario.horizon };
@@ -114,7 +126,7 @@ fn demand(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
         class: class.name.clone(),
         before: begin.map(|to| share(rate(class, Window { from: SimTime::ZERO, to }))),
         mean: share(rate(class, run)),
-        peak: share(peak_rate(class, run, limit.bucket.capacity())),
+        peak: share(peak_rate(class, run, limit.meter.span().unwrap_or_default())),
         busy,
         busy_workers: busy_workers(scenario, class),
         paced: pacing.map(|(rate, _)| rate / per_second),
@@ -122,13 +134,26 @@ fn demand(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
     }
 }
 
-/// The mean cost of one request of a step.
-pub fn cost(counts: Counts, step: &Step) -> f64 {
-    match counts {
-        Counts::Requests => 1.0,
-        Counts::InputTokens => step.input_tokens.mean(),
-        Counts::OutputTokens => step.output_tokens.mean(),
-        Counts::TotalTokens => step.input_tokens.mean() + step.output_tokens.mean(),
+/// What a class asks of a limit on tokens in flight: as of one on requests in flight, each weighing its tokens.
+fn held(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
+    let amount = limit.amount();
+    let counted = class.steps.iter().filter(|step| counts(scenario, limit, step));
+    let served: f64 = counted.map(|step| mean_cost(limit, step) * step.latency.mean()).sum();
+    let time: f64 = class.steps.iter().map(|step| step.latency.mean()).sum();
+    let share = |rate: f64| rate * served / amount;
+    let begin = scenario.fault_windows().first().map(|(_, window)| window.from).filter(|from| *from > SimTime::ZERO);
+    let run = Window { from: SimTime::ZERO, to: scenario.horizon };
+    let busy = (!class.is_live() && time > 0.0).then(|| share(busy_workers(scenario, class) as f64 / time));
+    Demand {
+        limit: limit.name.clone(),
+        class: class.name.clone(),
+        before: begin.map(|to| share(rate(class, Window { from: SimTime::ZERO, to }))),
+        mean: share(rate(class, run)),
+        peak: share(peak_rate(class, run, SimDuration::from_mins(1))),
+        busy,
+        busy_workers: busy_workers(scenario, class),
+        paced: None,
+        requests_per_pass: Some(1),
     }
 }
 
@@ -243,6 +268,7 @@ mod tests {
             hint: None,
             code: None,
             models: crate::provider::ModelSet::ALL,
+            classes: crate::provider::ModelSet::ALL,
         });
         let demands = demands(&scenario);
         let [report, live] = &demands[..] else { panic!("two classes, one limit") };

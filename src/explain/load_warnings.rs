@@ -1,6 +1,6 @@
 //! Warnings about what the classes together ask of a limit.
 
-use super::load::{Demand, cost, counts};
+use super::load::{Demand, counts, counts_class};
 use super::remedy::Remedy;
 use super::warning::{Code, Warning};
 use super::words::{self, percent};
@@ -8,6 +8,7 @@ use crate::policy::pacer::Counts;
 use crate::policy::{Guard, Mechanism, Pacer, Role};
 use crate::scenario::Scenario;
 use crate::traffic::TrafficClass;
+use crate::traffic::cost::mean_estimate;
 
 /// All warnings about limits.
 pub fn warnings(scenario: &Scenario, demands: &[Demand]) -> Vec<Warning> {
@@ -97,7 +98,7 @@ fn pacer_of(guard: &Guard, counts: Counts) -> Option<&Pacer> {
 /// What the limit lets flow in one period of the pacer.
 fn limit_per(scenario: &Scenario, limit: &str, guard: &Guard) -> f64 {
     let limit = scenario.provider.limits.iter().find(|candidate| candidate.name == limit);
-    let rate = limit.map_or(0.0, |limit| limit.bucket.amount() as f64 / limit.bucket.per().as_secs_f64());
+    let rate = limit.and_then(crate::provider::Limit::per_second).unwrap_or_default();
     match &guard.mechanism {
         // What it credits twice it may be given half of.
         Mechanism::Pacer(pacer) => rate * pacer.bucket.per().as_secs_f64() / pacer.slept.times(),
@@ -126,15 +127,16 @@ fn rounded(amount: f64) -> String {
 fn too_large(scenario: &Scenario, class: &TrafficClass) -> Vec<Warning> {
     let mut all = Vec::new();
     for limit in &scenario.provider.limits {
-        let room = limit.bucket.capacity_tokens();
+        let room = limit.largest();
         let counted = class.steps.iter().filter(|step| counts(scenario, limit, step));
-        let large = counted.filter(|step| cost(limit.counts, step) > room);
+        let counted = counted.filter(|_| counts_class(scenario, limit, class));
+        let large = counted.filter(|step| mean_estimate(limit, step) > room);
         all.extend(large.map(|step| {
             let message = format!(
                 "step `{}` of {} asks for {} {} on average and `{}` never holds more than {}",
                 step.name,
                 class.name,
-                words::count(cost(limit.counts, step) as u64),
+                words::count(mean_estimate(limit, step) as u64),
                 limit.counts.word().replace('_', " "),
                 limit.name,
                 words::count(room as u64)
@@ -185,7 +187,12 @@ fn too_large(scenario: &Scenario, class: &TrafficClass) -> Vec<Warning> {
 
 const fn size_key(counts: Counts) -> &'static str {
     match counts {
-        Counts::Requests | Counts::InputTokens | Counts::TotalTokens => "input_tokens",
+        Counts::Requests
+        | Counts::InputTokens
+        | Counts::UncachedInputTokens
+        | Counts::TotalTokens
+        | Counts::TokensInFlight
+        | Counts::Spend => "input_tokens",
         Counts::OutputTokens => "output_tokens",
     }
 }

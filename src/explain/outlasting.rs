@@ -76,11 +76,13 @@ pub fn outlasts(scenario: &Scenario, class: usize, client: &Client) -> Vec<Outla
         Some(answers.map(move |answer| outlasting(client, &fault.name, window.length(), answer, false)))
     });
     let faults = faults.flatten();
-    let limits = scenario.provider.limits.iter().filter(|limit| meets(limit.models)).map(|limit| {
-        let least = limit.hint.map(|form| form.hint(SimDuration::from_nanos(1)));
-        let answer = Answer::refused(limit.status).with_hint(least);
-        outlasting(client, &limit.name, limit.bucket.capacity(), answer, true)
-    });
+    let limits = scenario.provider.limits.iter().filter(|limit| meets(limit.models) && limit.meter.span().is_some());
+    let limits =
+        limits.filter(|limit| super::load::counts_class(scenario, limit, &scenario.traffic[class])).map(|limit| {
+            let least = limit.hint.map(|form| form.hint(SimDuration::from_nanos(1)));
+            let answer = Answer::refused(limit.status).with_hint(least);
+            outlasting(client, &limit.name, limit.meter.span().unwrap_or_default(), answer, true)
+        });
     faults.chain(limits).collect()
 }
 

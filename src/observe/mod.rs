@@ -5,6 +5,7 @@ pub mod by_model;
 pub mod clock;
 pub mod layer_rows;
 pub mod ledger;
+pub mod levels;
 pub mod outcome;
 pub mod phases;
 pub mod series;

@@ -59,6 +59,11 @@ impl LevelCurve {
         LevelCurve { lowest, low: SimDuration::ZERO, open: None }
     }
 
+    /// A curve with the times at which less than a tenth was left.
+    pub(super) const fn with(lowest: Vec<f32>, low: SimDuration, open: Option<Window>) -> LevelCurve {
+        LevelCurve { lowest, low, open }
+    }
+
     /// How long less than a tenth of the limit was left before `horizon`, to the nanosecond.
     pub fn below_tenth(&self, horizon: SimTime) -> SimDuration {
         let open = self.open.map_or(SimDuration::ZERO, |open| open.to.min(horizon) - open.from);
@@ -103,7 +108,7 @@ impl Gauge {
 }
 
 /// A share below which a limit counts as nearly empty.
-const NEARLY_EMPTY: f64 = 0.1;
+pub(super) const NEARLY_EMPTY: f64 = 0.1;
 
 /// The lowest share left of a limit in each bin, and how long nearly nothing was left.
 #[derive(Clone, Debug)]

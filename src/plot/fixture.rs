@@ -36,6 +36,7 @@ pub(super) fn class(name: &str, kind: TaskKind, steps: usize) -> TrafficClass {
         idempotency: Idempotency::None,
         model: None,
         max_tokens: None,
+        cached: crate::traffic::Cached::NONE,
         group: None,
         other: None,
     };
@@ -46,6 +47,7 @@ pub(super) fn class(name: &str, kind: TaskKind, steps: usize) -> TrafficClass {
         when_one_fails: WhenOneFails::Wait,
         others: Vec::new(),
         arrivals: Vec::new(),
+        sizes: None,
         enqueue_delay: SimDuration::ZERO,
         steps: (0..steps).map(step).collect(),
         sla: None,
@@ -60,12 +62,15 @@ pub(super) fn limit(name: &str) -> Limit {
     Limit {
         name: name.to_string(),
         counts: Counts::InputTokens,
-        bucket: TokenBucket::new(700_000, SimDuration::from_mins(1), SimDuration::from_mins(1)).unwrap(),
+        meter: crate::policy::Meter::TokenBucket(
+            TokenBucket::new(700_000, SimDuration::from_mins(1), SimDuration::from_mins(1)).unwrap(),
+        ),
         status: 429,
         refusal_latency: Distribution::constant(0.25),
         hint: None,
         code: None,
         models: ModelSet::ALL,
+        terms: None,
     }
 }
 

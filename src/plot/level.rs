@@ -10,6 +10,7 @@ use super::steps::{Bins, Column, Ground};
 use crate::observe::timeline::WorkerActivity;
 use crate::policy::pacer::Counts;
 use crate::provider::Limit;
+use crate::traffic::cost::mean_cost;
 
 /// Below this share a limit is called low, and its lowest stretch gets a name.
 const LOW: f64 = 0.1;
@@ -56,15 +57,20 @@ fn panel(view: &View<'_>, i: usize, limit: &Limit, series: &[f32]) -> Option<Pan
 const fn counted(counts: Counts) -> &'static str {
     match counts {
         Counts::Requests => "request",
-        Counts::InputTokens => "input-token",
+        Counts::InputTokens | Counts::UncachedInputTokens => "input-token",
         Counts::OutputTokens => "output-token",
-        Counts::TotalTokens => "token",
+        Counts::TotalTokens | Counts::TokensInFlight => "token",
+        Counts::Spend => "dollar",
     }
 }
 
 /// What the limit holds: `700,000 input tokens`.
 fn amount(limit: &Limit) -> String {
-    format!("{} {}s", number::count(limit.bucket.capacity_tokens()), counted(limit.counts).replace('-', " "))
+    format!(
+        "{} {}s",
+        number::count(if limit.largest().is_finite() { limit.largest() } else { limit.amount() }),
+        counted(limit.counts).replace('-', " ")
+    )
 }
 
 impl Level {
@@ -135,28 +141,19 @@ impl Level {
     /// How many workers there are, and which share of the limit they use when all are busy and nothing is refused.
     fn demand(&self, view: &View<'_>) -> Option<(u32, f64)> {
         let limit = &view.facts.scenario.provider.limits[self.limit];
-        let flow = limit.bucket.amount() as f64 / limit.bucket.per().as_secs_f64();
+        let flow = limit.per_second()?;
         let jobs = view.facts.jobs();
         let workers = jobs.iter().map(|&class| view.facts.class(class).workers()).sum();
         let demand: f64 = jobs
             .iter()
             .map(|&class| {
                 let class = view.facts.class(class);
-                let cost: f64 = class.steps.iter().map(|step| cost(limit.counts, step)).sum();
+                let cost: f64 = class.steps.iter().map(|step| mean_cost(limit, step)).sum();
                 let time: f64 = class.steps.iter().map(|step| step.latency.mean()).sum();
                 if time > 0.0 { f64::from(class.workers()) * cost / time } else { 0.0 }
             })
             .sum();
         (workers > 0).then_some((workers, demand / flow))
-    }
-}
-
-fn cost(counts: Counts, step: &crate::traffic::Step) -> f64 {
-    match counts {
-        Counts::Requests => 1.0,
-        Counts::InputTokens => step.input_tokens.mean(),
-        Counts::OutputTokens => step.output_tokens.mean(),
-        Counts::TotalTokens => step.input_tokens.mean() + step.output_tokens.mean(),
     }
 }
 

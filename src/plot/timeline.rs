@@ -173,14 +173,16 @@ fn size(facts: &Facts<'_>) -> String {
             let what = match limit.counts {
                 Counts::Requests => "requests",
                 Counts::InputTokens => "input tokens",
+                Counts::UncachedInputTokens => "uncached input tokens",
                 Counts::OutputTokens => "output tokens",
-                Counts::TotalTokens => "tokens",
+                Counts::TotalTokens | Counts::TokensInFlight => "tokens",
+                Counts::Spend => "dollars",
             };
-            format!(
-                "{} {what} per {}",
-                number::count(limit.bucket.amount() as f64),
-                number::each(limit.bucket.per().as_secs_f64())
-            )
+            let amount = number::count(limit.amount());
+            match limit.meter.per() {
+                Some(per) => format!("{amount} {what} per {}", number::each(per.as_secs_f64())),
+                None => format!("{amount} {what} in flight"),
+            }
         })
         .collect();
     let slots = facts.scenario.provider.slots.iter();

@@ -15,17 +15,23 @@ pub enum Counts {
     OutputTokens,
     /// Input and output tokens together.
     TotalTokens,
+    /// Input tokens that do not come from a cache; only limits of a provider can tell.
+    UncachedInputTokens,
+    /// Tokens of requests in flight; only limits of a provider do.
+    TokensInFlight,
+    /// Money, in dollars; only limits of a provider do.
+    Spend,
 }
 
 impl Counts {
-    /// What a request of this size costs.
+    /// What a request of this size costs, without a cache and without prices.
     #[inline]
     pub const fn cost(self, input_tokens: u32, output_tokens: u32) -> u64 {
         match self {
             Counts::Requests => 1,
-            Counts::InputTokens => input_tokens as u64,
+            Counts::InputTokens | Counts::UncachedInputTokens => input_tokens as u64,
             Counts::OutputTokens => output_tokens as u64,
-            Counts::TotalTokens => input_tokens as u64 + output_tokens as u64,
+            Counts::TotalTokens | Counts::TokensInFlight | Counts::Spend => input_tokens as u64 + output_tokens as u64,
         }
     }
 
@@ -36,6 +42,9 @@ impl Counts {
             Counts::InputTokens => "input_tokens",
             Counts::OutputTokens => "output_tokens",
             Counts::TotalTokens => "total_tokens",
+            Counts::UncachedInputTokens => "uncached_input_tokens",
+            Counts::TokensInFlight => "tokens_in_flight",
+            Counts::Spend => "spend",
         }
     }
 }

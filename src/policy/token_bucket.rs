@@ -59,6 +59,17 @@ impl TokenBucket {
         self.amount as f64 * self.capacity.as_nanos() as f64 / self.per.as_nanos() as f64
     }
 
+    /// The most whole tokens that the bucket holds.
+    pub fn capacity_whole(&self) -> u64 {
+        u64::try_from(self.full_level() / self.cost(1)).unwrap_or(u64::MAX)
+    }
+
+    /// The bucket with another amount for each period, and so with a capacity in proportion.
+    #[must_use]
+    pub const fn with_amount(self, amount: u64) -> Self {
+        TokenBucket { amount, ..self }
+    }
+
     /// A full bucket.
     pub const fn full(&self, now: SimTime) -> TokenBucketState {
         TokenBucketState { level: self.full_level(), at: now }
@@ -111,6 +122,23 @@ impl TokenBucket {
     pub fn shortfall(&self, state: &TokenBucketState, tokens: u64, now: SimTime) -> SimDuration {
         let missing = self.cost(tokens) - self.level_at(state, now);
         if missing <= 0 { SimDuration::ZERO } else { ceil_div(missing, self.amount) }
+    }
+
+    /// How long until anything at all is there, be it less than a token.
+    pub fn until_any(&self, state: &TokenBucketState, now: SimTime) -> SimDuration {
+        let level = self.level_at(state, now);
+        if level > 0 { SimDuration::ZERO } else { ceil_div(1 - level, self.amount) }
+    }
+
+    /// The whole tokens that are there.
+    pub fn whole_level(&self, state: &TokenBucketState, now: SimTime) -> u64 {
+        u64::try_from(self.level_at(state, now).max(0) / self.cost(1)).unwrap_or(u64::MAX)
+    }
+
+    /// Gives tokens back; what does not fit is lost.
+    pub fn deposit(&self, state: &mut TokenBucketState, tokens: u64, now: SimTime) {
+        state.level = (self.level_at(state, now) + self.cost(tokens)).min(self.full_level());
+        state.at = now;
     }
 
     /// Takes the tokens whether they are there or not: the level may go into debt.

@@ -35,6 +35,7 @@ mod http;
 mod httpx_retries;
 mod huey;
 mod ky;
+pub mod limits;
 mod litellm;
 mod node_retry;
 mod openai_npm;

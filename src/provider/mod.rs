@@ -7,7 +7,9 @@
 pub mod capacity;
 pub mod fault;
 pub mod header_text;
+pub mod holds;
 pub mod limit;
+pub mod limits;
 pub mod model;
 pub mod profile;
 pub mod receive;
@@ -15,6 +17,7 @@ pub mod script;
 pub mod script_entry;
 pub mod service;
 pub mod slots;
+pub mod terms;
 
 use crate::policy::header::HintGrammar;
 use crate::random::Distribution;
@@ -22,6 +25,7 @@ use crate::units::SimDuration;
 
 pub use capacity::Capacity;
 pub use fault::{Fault, Respond, StreamFault, Window};
+pub use holds::Ticket;
 pub use limit::{HintForm, Limit};
 pub use model::{Model, ModelSet, NO_MODEL};
 pub use profile::Profile;
@@ -29,6 +33,7 @@ pub use receive::{AnsweredBy, ProviderState, Verdict};
 pub use script::Script;
 pub use service::{Abandoned, Service};
 pub use slots::{Slots, SlotsState};
+pub use terms::Terms;
 
 /// The settings of the provider.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,8 +59,12 @@ pub struct Request<'a> {
     pub class: u16,
     /// Input tokens.
     pub input_tokens: u32,
+    /// How many of them come from a cache.
+    pub cached_tokens: u32,
     /// Output tokens that the answer will have.
     pub output_tokens: u32,
+    /// The most output tokens that it asks for, if it says so.
+    pub max_tokens: Option<u32>,
     /// The key of this request's draws: of its class, task, step and ordinal.
     pub key: crate::random::Key,
     /// The index of the model that it asks, or [`NO_MODEL`].
@@ -88,6 +97,12 @@ impl Provider {
 }
 
 impl Request<'_> {
+    /// How large it is.
+    pub const fn size(&self) -> terms::Size {
+        let Request { input_tokens: input, cached_tokens: cached, output_tokens: output, max_tokens, .. } = *self;
+        terms::Size { input, cached, output, max_tokens }
+    }
+
     /// How it comes to the provider, as if it ended there.
     pub fn arrives(&self, now: crate::units::SimTime) -> crate::policy::Course {
         let connected = now + self.connect;

@@ -32,7 +32,7 @@ pub const NO_MODEL: u8 = 63;
 /// The most models of a scenario.
 pub const MOST_MODELS: usize = 63;
 
-/// Some of the models, by index.
+/// Some of the models, by index; or of the classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelSet(u64);
 

@@ -2,7 +2,9 @@
 //! drive it as well as a simulated one.
 
 use super::fault::{Fault, Respond, StreamFault, carries_out};
+use super::holds::Ticket;
 use super::limit::{HintForm, Limit};
+use super::limits::LimitsState;
 use super::model::window_exceeded;
 use super::profile::Piece;
 use super::script::Script;
@@ -12,7 +14,6 @@ use super::{Provider, Request};
 use crate::policy::Course;
 use crate::policy::answer::{Answer, Hint};
 use crate::policy::header::{HintGrammar, HintHeader, Said};
-use crate::policy::token_bucket::TokenBucketState;
 use crate::random::{Distribution, Key, Stream};
 use crate::units::time::NANOS_PER_SEC;
 use crate::units::{SimDuration, SimTime};
@@ -72,7 +73,7 @@ pub enum AnsweredBy {
 #[derive(Clone, Debug)]
 pub struct ProviderState<'a> {
     settings: &'a Provider,
-    levels: Vec<TokenBucketState>,
+    limits: LimitsState<'a>,
     /// For each limit on requests in flight, which slots are taken.
     slots: Vec<SlotsState>,
     /// For each fault the name's key word, so that its draws do not depend on its place in the file.
@@ -98,7 +99,7 @@ impl<'a> ProviderState<'a> {
         ProviderState {
             settings,
             slots: settings.slots.iter().map(|_| SlotsState::default()).collect(),
-            levels: settings.limits.iter().map(|limit| limit.bucket.full(SimTime::ZERO)).collect(),
+            limits: LimitsState::new(&settings.limits),
             chances: settings.faults.iter().map(first_pieces).collect(),
             fault_words: settings.faults.iter().map(|fault| Key::word(&fault.name)).collect(),
             limit_words: settings.limits.iter().map(|limit| Key::word(&limit.name)).collect(),
@@ -116,6 +117,7 @@ impl<'a> ProviderState<'a> {
             let answer = window_exceeded();
             return Verdict { course, answer, by, admitted: false, carried_out: false, works_until };
         }
+        self.limits.move_to(now);
         let mut twist = None;
         for (index, fault) in self.settings.faults.iter().enumerate() {
             if self.strikes(index, now, request) {
@@ -126,21 +128,22 @@ impl<'a> ProviderState<'a> {
                 return self.fault_verdict(index, fault, now, request, service);
             }
         }
-        if let Some((index, shortfall)) = self.longest_shortfall(now, request) {
+        if let Some((index, shortfall)) = self.limits.longest_shortfall(now, request) {
             let limit = &self.settings.limits[index];
-            let refusal = Refusal { latency: &limit.refusal_latency, hint: limit.hint, answer: self.refusals[index] };
-            return refusal.verdict(shortfall, self.limit_words[index], AnsweredBy::Limit(index), now, request);
+            let told = self.limits.refuse(index, shortfall, now, request);
+            let headers = limit.terms.as_ref().map_or(&[][..], |terms| &terms.headers);
+            let (latency, hint) = (&limit.refusal_latency, limit.hint);
+            let refusal = Refusal { latency, hint, headers, answer: self.refusals[index] };
+            return refusal.verdict(told, self.limit_words[index], AnsweredBy::Limit(index), now, request);
         }
-        if let Some((index, wait)) = self.longest_wait(now, request.model) {
+        if let Some((index, wait)) = self.longest_wait(now, request) {
+            self.limits.charge_refused(now, request);
             let slots = &self.settings.slots[index];
-            let refusal = Refusal { latency: &slots.refusal_latency, hint: slots.hint, answer: slots.refusal() };
+            let (latency, hint) = (&slots.refusal_latency, slots.hint);
+            let refusal = Refusal { latency, hint, headers: &[], answer: slots.refusal() };
             return refusal.verdict(wait, Key::word(&slots.name), AnsweredBy::Slots(index), now, request);
         }
-        for (limit, level) in self.settings.limits.iter().zip(&mut self.levels) {
-            if limit.models.contains(request.model) {
-                limit.bucket.withdraw(level, cost(limit, request), now);
-            }
-        }
+        self.limits.charge(now, request);
         let connected = now + request.connect;
         let written = connected + request.write;
         let course = match twist {
@@ -151,24 +154,31 @@ impl<'a> ProviderState<'a> {
         Verdict { course, answer, by: AnsweredBy::Service, admitted: true, carried_out: true, works_until }
     }
 
-    /// A request to this model that was admitted just now is served until then: it takes a slot of every limit on
-    /// requests in flight for that model.
+    /// A request that was admitted just now takes this course and is served until then: it takes a slot of every limit
+    /// on requests in flight that counts it.
     #[inline]
-    pub fn serves_until(&mut self, until: SimTime, model: u8) {
+    pub fn serves_until(&mut self, now: SimTime, until: SimTime, request: &Request<'_>, course: &Course) -> Ticket {
         for (settings, slots) in self.settings.slots.iter().zip(&mut self.slots) {
-            if settings.models.contains(model) {
+            if settings.covers(request.class, request.model) {
                 slots.take(until);
             }
         }
+        self.limits.hold(now, until, request, course)
     }
 
-    /// A request to this model that would have been served until then no longer is: its slots are free.
-    pub fn stops_serving(&mut self, until: SimTime, model: u8) {
+    /// The service of a request that was admitted begins now: it waited for a server, and its course was not known.
+    pub fn begins_serving(&mut self, ticket: Ticket, now: SimTime, course: &Course) {
+        self.limits.begin(ticket, now, course);
+    }
+
+    /// A request of this class to this model that would have been served until then no longer is: its slots are free.
+    pub fn stops_serving(&mut self, now: SimTime, until: SimTime, class: u16, model: u8, ticket: Ticket) {
         for (settings, slots) in self.settings.slots.iter().zip(&mut self.slots) {
-            if settings.models.contains(model) {
+            if settings.covers(class, model) {
                 slots.free(until);
             }
         }
+        self.limits.cut(ticket, now);
     }
 
     /// Which slots are taken of each limit on requests in flight, in the order of the settings.
@@ -176,9 +186,9 @@ impl<'a> ProviderState<'a> {
         &self.slots
     }
 
-    /// The level of each limit, in the order of the settings.
-    pub fn levels(&self) -> &[TokenBucketState] {
-        &self.levels
+    /// The limits as they stand.
+    pub const fn limits(&self) -> &LimitsState<'a> {
+        &self.limits
     }
 
     #[inline]
@@ -210,7 +220,8 @@ impl<'a> ProviderState<'a> {
         let connected = now + request.connect;
         let written = connected + request.write;
         let draw = |time: &Distribution| SimDuration::from_secs_f64(time.sample(&mut self.fault_draws(index, request)));
-        let answer = self.fault_answers[index].map_or(Answer::TIMED_OUT, |answer| as_read(answer, request.grammar));
+        let answer =
+            self.fault_answers[index].map_or(Answer::TIMED_OUT, |answer| as_read(answer, &[], request.grammar));
         let course = match &fault.respond {
             Respond::ConnectHang => Course::without_connection(SimTime::NEVER),
             Respond::Unreachable { after } => Course::without_connection(now + draw(after)),
@@ -253,26 +264,11 @@ impl<'a> ProviderState<'a> {
 
     /// The limit on requests in flight whose next slot is free last, and in how long; `None` where all have one.
     #[inline]
-    fn longest_wait(&mut self, now: SimTime, model: u8) -> Option<(usize, SimDuration)> {
+    fn longest_wait(&mut self, now: SimTime, request: &Request<'_>) -> Option<(usize, SimDuration)> {
         let states = self.settings.slots.iter().zip(&mut self.slots).enumerate();
-        let states = states.filter(|(_, (settings, _))| settings.models.contains(model));
+        let states = states.filter(|(_, (settings, _))| settings.covers(request.class, request.model));
         let full = states.filter_map(|(index, (settings, state))| Some((index, state.wait(settings, now)?)));
         full.max_by_key(|(index, wait)| (*wait, std::cmp::Reverse(*index)))
-    }
-
-    /// The limit that the request would have to wait for longest, and how long; `None` where it fits into all.
-    fn longest_shortfall(&self, now: SimTime, request: &Request<'_>) -> Option<(usize, SimDuration)> {
-        let mut longest: Option<(usize, SimDuration)> = None;
-        for (index, (limit, level)) in self.settings.limits.iter().zip(&self.levels).enumerate() {
-            if !limit.models.contains(request.model) {
-                continue;
-            }
-            let shortfall = limit.bucket.shortfall(level, cost(limit, request), now);
-            if !shortfall.is_zero() && longest.is_none_or(|(_, known)| shortfall > known) {
-                longest = Some((index, shortfall));
-            }
-        }
-        longest
     }
 }
 
@@ -287,6 +283,8 @@ fn windows(settings: &Provider) -> Vec<u32> {
 struct Refusal<'r> {
     latency: &'r Distribution,
     hint: Option<HintForm>,
+    /// The headers that carry it; `retry-after` where there is none here.
+    headers: &'r [HintHeader],
     /// Without its hint.
     answer: Answer,
 }
@@ -296,7 +294,7 @@ impl Refusal<'_> {
     fn verdict(&self, wait: SimDuration, word: u64, by: AnsweredBy, now: SimTime, request: &Request<'_>) -> Verdict {
         let after = SimDuration::from_secs_f64(self.latency.sample(&mut request.key.with(word).stream()));
         let hint = self.hint.map_or(Hint::None, |form| Hint::After(form.hint(wait)));
-        let answer = as_read(Answer { hint, ..self.answer }, request.grammar);
+        let answer = as_read(Answer { hint, ..self.answer }, self.headers, request.grammar);
         let connected = now + request.connect;
         let course = Service::whole(after).course(connected, connected + request.write);
         Verdict { course, answer, by, admitted: false, carried_out: false, works_until: course.written }
@@ -323,19 +321,35 @@ fn scripted(script: &Script, fault: &Fault, by: AnsweredBy, now: SimTime, reques
     verdict(course, answer, by, fault)
 }
 
-/// The answer with its hint as the client reads it from a `retry-after` header.
-pub fn as_read(answer: Answer, grammar: &HintGrammar) -> Answer {
+/// The answer with its hint as the client reads it from these headers, or from `retry-after`.
+pub fn as_read(answer: Answer, headers: &[HintHeader], grammar: &HintGrammar) -> Answer {
     let Hint::After(wait) = answer.hint else { return answer };
-    let seconds = wait.as_secs_f64();
-    let whole = wait.as_nanos().is_multiple_of(NANOS_PER_SEC);
-    let said = if whole { Said::Whole(seconds) } else { Said::Fraction(seconds) };
-    Answer { hint: grammar.read(&[(HintHeader::RetryAfter, said)]), ..answer }
+    let hint = if headers.is_empty() {
+        grammar.read(&[(HintHeader::RetryAfter, said(HintHeader::RetryAfter, wait))])
+    } else {
+        let mut all = [(HintHeader::RetryAfter, Said::Unreadable); HintHeader::ALL.len()];
+        for (place, header) in all.iter_mut().zip(headers) {
+            *place = (*header, said(*header, wait));
+        }
+        grammar.read(&all[..headers.len().min(all.len())])
+    };
+    Answer { hint, ..answer }
+}
+
+/// A wait in the words of a header: a whole number of its unit where it is one.
+fn said(header: HintHeader, wait: SimDuration) -> Said {
+    let unit = match header {
+        HintHeader::RetryAfter => NANOS_PER_SEC,
+        HintHeader::RetryAfterMs | HintHeader::AmzRetryAfterMs | HintHeader::GrpcPushbackMs => 1_000_000,
+        HintHeader::RateLimitReset => return Said::Duration(wait.as_secs_f64()),
+    };
+    if wait.as_nanos().is_multiple_of(unit) {
+        Said::Whole((wait.as_nanos() / unit) as f64)
+    } else {
+        Said::Fraction(wait.as_nanos() as f64 / unit as f64)
+    }
 }
 
 fn first_pieces(fault: &Fault) -> Vec<Piece> {
     fault.probability.iter().map(|profile| profile.piece(SimTime::ZERO)).collect()
-}
-
-fn cost(limit: &Limit, request: &Request<'_>) -> u64 {
-    limit.counts.cost(request.input_tokens, request.output_tokens)
 }

@@ -12,7 +12,7 @@ use crate::random::Distribution;
 use crate::units::{SimDuration, SimTime};
 
 /// The settings of one limit on requests in flight.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Slots {
     /// Its name.
     pub name: String,
@@ -28,9 +28,31 @@ pub struct Slots {
     pub code: Option<String>,
     /// The models whose requests it counts.
     pub models: ModelSet,
+    /// The classes whose requests it counts, by index.
+    pub classes: ModelSet,
+}
+
+impl std::fmt::Debug for Slots {
+    /// All settings; the classes only where it is not for all of them.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Slots { name, amount, status, refusal_latency, hint, code, models, classes } = self;
+        let mut all = f.debug_struct("Slots");
+        all.field("name", name).field("amount", amount).field("status", status);
+        all.field("refusal_latency", refusal_latency).field("hint", hint).field("code", code).field("models", models);
+        if !classes.is_all() {
+            all.field("classes", classes);
+        }
+        all.finish()
+    }
 }
 
 impl Slots {
+    /// Whether it counts the requests of a class to a model.
+    #[inline]
+    pub const fn covers(&self, class: u16, model: u8) -> bool {
+        self.models.contains(model) && self.classes.contains(class as u8)
+    }
+
     /// Its refusal, without the hint.
     pub fn refusal(&self) -> Answer {
         Answer { code: self.code.as_deref().map_or(Code::NONE, Code::named), ..Answer::refused(self.status) }
@@ -101,6 +123,7 @@ mod tests {
             hint: None,
             code: None,
             models: ModelSet::ALL,
+            classes: ModelSet::ALL,
         };
         let at = |seconds| SimTime::ZERO + SimDuration::from_secs(seconds);
         let mut state = SlotsState::default();

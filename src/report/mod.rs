@@ -20,6 +20,7 @@ pub mod headline;
 pub mod headroom;
 pub mod html;
 pub mod json;
+pub mod limit_presets;
 pub mod model_table;
 pub mod phase_table;
 pub mod presets;

@@ -38,7 +38,8 @@ pub fn list() -> String {
         &mut page,
         "",
         "A version was measured unless it is marked with *: then the documentation says so. Without a version the last \
-         one is meant. `retrycast presets NAME` says what one does.",
+         one is meant. `retrycast presets NAME` says what one does, and `retrycast presets limits` lists \
+         the rate limits of providers.",
         0,
     );
     page

@@ -172,7 +172,10 @@ impl<W> RequestLog<'_, W> {
         Some(match (answer.outcome, by) {
             (Outcome::Refused, AnsweredBy::Limit(limit)) => {
                 let limit = &self.scenario.provider.limits[limit];
-                format!("{} exceeded: {} per {}", limit.name, limit.bucket.amount(), limit.bucket.per())
+                match limit.meter.per() {
+                    Some(per) => format!("{} exceeded: {} per {per}", limit.name, limit.amount()),
+                    None => format!("{} exceeded: {} at once", limit.name, limit.amount()),
+                }
             }
             (Outcome::Refused, AnsweredBy::Slots(slots)) => {
                 let slots = &self.scenario.provider.slots[slots];

@@ -117,10 +117,11 @@ fn impossible(subject: &Subject<'_>) -> Vec<Warning> {
         Some(Warning {
             text: format!("{number}{mean} {was} larger than `{}` can ever admit: no wait lets {it} pass", limit.name),
             hint: format!(
-                "the limit holds {} {} when full; send smaller requests, or raise `provider.limits.{}.capacity`",
-                Unit::Count.bare(limit.bucket.capacity_tokens()),
+                "the limit holds {} {} when full; send smaller requests, or raise `provider.limits.{}.{}`",
+                Unit::Count.bare(limit.largest()),
                 limit.counts.word().replace('_', " "),
-                limit.name
+                limit.name,
+                if matches!(limit.meter, crate::policy::Meter::TokenBucket(_)) { "capacity" } else { "amount" },
             ),
         })
     };

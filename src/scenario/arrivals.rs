@@ -6,7 +6,7 @@ use crate::document::{Field, Reader};
 use crate::provider::Window;
 use crate::random::Distribution;
 use crate::random::distribution::Shape;
-use crate::traffic::{ArrivalProcess, RatePiece};
+use crate::traffic::{ArrivalProcess, RatePiece, Sizes};
 use crate::units::parse::FASTEST;
 use crate::units::{SimDuration, SimTime};
 
@@ -16,22 +16,28 @@ const MOST: usize = 10_000;
 /// The most instants of a list.
 const MOST_INSTANTS: usize = 1_000_000;
 
-/// Reads the arrivals of a class.
-pub(super) fn arrivals(field: &Field<'_>, context: &Context<'_>) -> Option<Vec<ArrivalProcess>> {
+/// Reads the arrivals of a class, and what a trace says of their sizes.
+pub(super) fn arrivals(field: &Field<'_>, context: &Context<'_>) -> Option<(Vec<ArrivalProcess>, Sizes)> {
+    let mut sizes = Sizes::default();
     if field.node.as_array().is_none() {
-        return Some(vec![process(field, context)?]);
+        return Some((vec![process(field, &mut sizes, context)?], sizes));
     }
     let items = field.list("arrival processes", MOST)?;
-    let read: Vec<Option<ArrivalProcess>> = items.iter().map(|item| process(item, context)).collect();
-    read.into_iter().collect()
+    let read: Vec<Option<ArrivalProcess>> = items.iter().map(|item| process(item, &mut sizes, context)).collect();
+    if items.len() > 1 && !(sizes.input.is_empty() && sizes.output.is_empty()) {
+        let message = "lists several processes, one of which says how large its tasks are";
+        return field.wrong(message, "give that trace a class of its own");
+    }
+    Some((read.into_iter().collect::<Option<_>>()?, sizes))
 }
 
-fn process(field: &Field<'_>, context: &Context<'_>) -> Option<ArrivalProcess> {
+fn process(field: &Field<'_>, sizes: &mut Sizes, context: &Context<'_>) -> Option<ArrivalProcess> {
     let reader = field.table("one arrival process")?;
     let chosen = reader.only(&["poisson", "gamma", "weibull", "count", "every", "at", "trace"]);
     let process = match chosen {
         None => {
-            reader.knows(&["from", "until", "shape", "column", "cv", "repeat"]);
+            reader.knows(&["until", "shape", "cv", "repeat"]);
+            reader.knows(&trace::KEYS);
             None
         }
         Some(("poisson", field)) => {
@@ -47,7 +53,10 @@ fn process(field: &Field<'_>, context: &Context<'_>) -> Option<ArrivalProcess> {
             every.zip(window).map(|(every, window)| ArrivalProcess::Every { every, window })
         }
         Some(("at", field)) => at(&field, context).map(ArrivalProcess::At),
-        Some((_, field)) => trace::read(&field, &reader, context).map(ArrivalProcess::At),
+        Some((_, field)) => trace::read(&field, &reader, context).map(|trace| {
+            (sizes.input, sizes.output) = (trace.input, trace.output);
+            ArrivalProcess::At(trace.times)
+        }),
     };
     reader.finish();
     process

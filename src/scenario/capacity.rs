@@ -50,9 +50,9 @@ pub(super) fn capacity(field: &Field<'_>, context: &Context<'_>) -> Option<Capac
     let per_token = |key| reader.or(key, SimDuration::ZERO, Field::duration);
     let (per_input_token, per_output_token) = (per_token("per_input_token"), per_token("per_output_token"));
     let usual = || Refusal { status: 503, ..Refusal::without_hint() };
-    let full = reader.get("when_full").map_or_else(|| Some(usual()), |field| refusal(&field, &usual()));
+    let full = reader.get("when_full").map_or_else(|| Some(usual()), |field| refusal(&field, &usual(), false));
     reader.finish();
-    let Refusal { status, after, hint, code } = full?;
+    let Refusal { status, after, hint, code, .. } = full?;
     Some(Capacity {
         servers: Steps::constant(servers?),
         room: room?,

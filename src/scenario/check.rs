@@ -4,6 +4,7 @@
 use super::clients::ReadClient;
 use super::endless;
 use super::guards::ReadGuard;
+use super::limit_check;
 use super::provider::ReadProvider;
 use super::traffic::ReadClass;
 use crate::document::{Fault, Faults, Place};
@@ -45,6 +46,7 @@ pub(super) fn check(parts: &Parts<'_>, faults: &Faults) {
             check_hang(fault, *hang, parts, faults);
         }
     }
+    limit_check::check(parts, faults);
     check_hedges(parts, faults);
     let instant = has_instant_refusals(parts.provider);
     for read in parts.clients.iter().flatten() {

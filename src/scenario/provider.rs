@@ -4,9 +4,8 @@ use super::capacity::{Degrading, capacity, degraded, degrading};
 use super::context::{Context, Read, each};
 use super::distribution::{Measure, distribution};
 use super::failures::code;
+use super::limit::{self, ReadLimit};
 use super::models::{Named, models, named};
-use super::refuse::{Refusal, refusal};
-use super::slots::slots;
 use crate::document::{Fault as Wrong, Field, Place, Reader, near};
 use crate::policy::TokenBucket;
 use crate::policy::pacer::Counts;
@@ -85,16 +84,28 @@ pub(super) fn provider<'a>(field: Option<&Field<'a>>, context: &Context<'_>) -> 
     };
     let Some(reader) = field.and_then(|field| field.table("limits and faults")) else { return read };
     if let Some(limits) = reader.get("limits").and_then(|field| field.table("limits")) {
-        for limit in each(&limits, MOST, "limits", |name, field| limit(name, field, &mut read.limit_models)) {
-            match limit {
-                Some(ReadLimit::InFlight(slots, models)) => {
-                    read.slots.push(slots);
-                    read.slot_models.push(models);
+        let mut names = Vec::new();
+        for limit in each(&limits, MOST, "limits", |name, field| Some(limit::limits(name, field, context))) {
+            for limit in limit.unwrap_or_else(|| vec![None]) {
+                let Some(limit) = limit else {
+                    read.limits.push(None);
+                    read.limit_models.push(None);
+                    continue;
+                };
+                names.push(limit.name().to_owned());
+                match limit {
+                    ReadLimit::InFlight(slots, models) => {
+                        read.slots.push(slots);
+                        read.slot_models.push(models);
+                    }
+                    ReadLimit::Rate(limit, models) => {
+                        read.limits.push(Some(*limit));
+                        read.limit_models.push(models);
+                    }
                 }
-                Some(ReadLimit::Rate(limit)) => read.limits.push(Some(limit)),
-                None => read.limits.push(None),
             }
         }
+        limit::check_names(&names, MOST, &limits);
         limits.finish();
     }
     if let Some(faults) = reader.get("faults").and_then(|field| field.table("faults")) {
@@ -168,58 +179,6 @@ pub(super) fn bucket(reader: &Reader<'_>) -> Option<TokenBucket> {
         return field.must("be long enough to hold one", r#"write the time in which the bucket fills, such as "1m""#);
     }
     Some(bucket)
-}
-
-/// A limit of either kind.
-enum ReadLimit {
-    Rate(Limit),
-    InFlight(Slots, Named),
-}
-
-fn limit(name: &str, field: &Field<'_>, models: &mut Vec<Named>) -> Option<ReadLimit> {
-    const IN_FLIGHT: &str = "in_flight";
-    models.push(None);
-    let reader = field.table("a limit's settings")?;
-    let counts = reader.need("counts", r#"write what is counted, such as "input_tokens""#);
-    if counts.as_ref().is_some_and(|field| field.node.as_str() == Some(IN_FLIGHT)) {
-        let (slots, named) = (slots(name, &reader), named(reader.get("models")));
-        reader.finish();
-        let read = ReadLimit::InFlight(slots?, named?);
-        models.pop();
-        return Some(read);
-    }
-    let all = [Counts::Requests, Counts::InputTokens, Counts::OutputTokens, Counts::TotalTokens];
-    let words: Vec<_> = all.iter().map(|counts| (counts.word(), Some(*counts))).chain([(IN_FLIGHT, None)]).collect();
-    let counts = counts.and_then(|field| field.word(&words)?);
-    if counts.is_none() && reader.get("per").is_none() {
-        // It may have been meant to count requests in flight, and then it lacks nothing.
-        reader.knows(&["amount", "algorithm", "capacity", "refuse", "models"]);
-        reader.finish();
-        return None;
-    }
-    let bucket = bucket(&reader);
-    let algorithm = reader.or("algorithm", (), |field| field.word(&[("token_bucket", ())]));
-    let named = named(reader.get("models"));
-    let refusal = match reader.get("refuse") {
-        None => Some(Refusal::default()),
-        Some(field) => refusal(&field, &Refusal::default()),
-    };
-    reader.finish();
-    let (counts, bucket, (), refusal) = (counts?, bucket?, algorithm?, refusal?);
-    if let (Some(last), Some(named)) = (models.last_mut(), named) {
-        *last = named;
-    }
-    let Refusal { status, after, hint, code } = refusal;
-    Some(ReadLimit::Rate(Limit {
-        name: name.to_owned(),
-        counts,
-        bucket,
-        status,
-        refusal_latency: after,
-        hint,
-        code,
-        models: ModelSet::ALL,
-    }))
 }
 
 fn fault<'a>(name: &'a str, field: &Field<'a>, context: &Context<'_>, read: &mut ReadProvider<'a>) -> Option<Fault> {

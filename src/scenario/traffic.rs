@@ -9,7 +9,7 @@ use crate::document::{Fault, Field, Place, Reader, reader};
 use crate::policy::{Client, Role};
 use crate::provider::Window;
 use crate::random::Distribution;
-use crate::traffic::{Idempotency, Step, TaskKind, TrafficClass, WhenOneFails};
+use crate::traffic::{Cached, Idempotency, Sizes, Step, TaskKind, TrafficClass, WhenOneFails};
 use crate::units::{SimDuration, SimTime};
 
 /// The most traffic classes.
@@ -54,7 +54,7 @@ fn class(name: &str, field: &Field<'_>, known: &Known<'_>, context: &Context<'_>
     let client = client_field.and_then(|field| refer(&field, &context.clients, "client", "clients"));
     let arrivals_field = reader.need("arrivals", r#"write when its tasks arrive, such as { poisson = "4/min" }"#);
     let arrivals = arrivals_field.and_then(|field| arrivals(&field, context));
-    if let (Some(processes), Some(field), Some(horizon)) = (&arrivals, arrivals_field, context.horizon) {
+    if let (Some((processes, _)), Some(field), Some(horizon)) = (&arrivals, arrivals_field, context.horizon) {
         let run = Window { from: SimTime::ZERO, to: horizon };
         let expected: f64 = processes.iter().map(|process| process.expected(run)).sum();
         if expected > MOST_ARRIVALS {
@@ -63,13 +63,17 @@ fn class(name: &str, field: &Field<'_>, known: &Known<'_>, context: &Context<'_>
         }
     }
     let steps = reader.need("steps", "list what a task asks of the provider, one table per step");
-    let steps = steps.and_then(|field| steps_of(&field, client, known, context));
+    let listed = arrivals.as_ref().map(|(_, sizes)| sizes);
+    let steps = steps.and_then(|field| Some((steps_of(&field, client, listed, known, context)?, sizes_of(&field))));
     let sla = reader.maybe("sla", Field::positive_duration);
     let words = [("wait", WhenOneFails::Wait), ("cancel", WhenOneFails::Cancel)];
     let when_one_fails = reader.or("when_one_fails", WhenOneFails::Wait, |field| field.word(&words));
     reader.finish();
     let ((kind, enqueue_delay), client, arrivals, steps, sla) = (kind?, client?, arrivals?, steps?, sla?);
-    let ((steps, others), when_one_fails) = (steps, when_one_fails?);
+    let (((steps, others), (input_of, output_of)), when_one_fails) = (steps, when_one_fails?);
+    let (arrivals, sizes) = arrivals;
+    let sizes = Sizes { input_of, output_of, ..sizes };
+    let sizes = sizes.is_used().then(|| Box::new(sizes));
     let settings = others.iter().map(|other| other.settings.clone()).collect();
     let class = TrafficClass {
         name: name.to_owned(),
@@ -77,6 +81,7 @@ fn class(name: &str, field: &Field<'_>, known: &Known<'_>, context: &Context<'_>
         client,
         others: settings,
         arrivals,
+        sizes,
         enqueue_delay,
         steps,
         when_one_fails,
@@ -124,11 +129,12 @@ fn kind(reader: &Reader<'_>, context: &Context<'_>) -> Option<(TaskKind, SimDura
 fn steps_of(
     field: &Field<'_>,
     client: Option<usize>,
+    listed: Option<&Sizes>,
     known: &Known<'_>,
     context: &Context<'_>,
 ) -> Option<(Vec<Step>, Vec<ReadStepClient>)> {
     let items = field.list("steps", MOST_STEPS)?;
-    let read: Vec<Option<_>> = items.iter().map(|item| step(item, client, known, context)).collect();
+    let read: Vec<Option<_>> = items.iter().map(|item| step(item, client, listed, known, context)).collect();
     let (mut steps, clients): (Vec<Step>, Vec<_>) = read.into_iter().collect::<Option<Vec<_>>>()?.into_iter().unzip();
     let own = client.and_then(|client| known.read.get(client)?.as_ref());
     let (others, places) = step_clients::different(clients, own, context);
@@ -172,9 +178,50 @@ fn check_fallbacks(step: &Step, client: Option<&Client>, item: &Field<'_>) {
     }
 }
 
+/// The word for tokens that each row of the class's trace says.
+const FROM_TRACE: &str = "trace";
+
+/// Tokens as a distribution; where they come from the trace, its mean, for those who look without a run.
+fn tokens(field: &Field<'_>, listed: Option<&[u32]>) -> Option<Distribution> {
+    if field.node.as_str() != Some(FROM_TRACE) {
+        return distribution(field, Measure::Tokens);
+    }
+    if listed.is_some_and(<[u32]>::is_empty) {
+        let hint = r#"name the column: arrivals = { trace = "file.csv", input_tokens = "ContextTokens" }"#;
+        return field.wrong("comes from the trace, and the arrivals name no column of one for it", hint);
+    }
+    let listed = listed.unwrap_or_default();
+    let sum: u64 = listed.iter().map(|tokens| u64::from(*tokens)).sum();
+    Some(Distribution::constant(sum as f64 / listed.len().max(1) as f64))
+}
+
+/// Which steps take their input and their output tokens from the trace, one bit each.
+fn sizes_of(steps: &Field<'_>) -> (u64, u64) {
+    let takes = |key: &str| {
+        let steps = steps.node.as_array().unwrap_or_default().iter().enumerate();
+        let from_trace = steps.filter(|(_, step)| {
+            let entry = step.as_table().and_then(|step| step.get(key));
+            entry.is_some_and(|entry| entry.node.as_str() == Some(FROM_TRACE))
+        });
+        from_trace.fold(0, |all, (index, _)| all | 1_u64 << (index % MOST_STEPS))
+    };
+    (takes("input_tokens"), takes("output_tokens"))
+}
+
+/// How many input tokens come from a cache: so many, or a share in percent.
+fn cached(field: &Field<'_>) -> Option<Cached> {
+    match field.node.as_str() {
+        Some(text) if text.trim_end().ends_with('%') => {
+            field.ratio().map(|share| Cached::Millionths((share * 1e6 + 0.5) as u32))
+        }
+        _ => field.whole(0..=1_000_000_000).map(|tokens| Cached::Tokens(tokens as u32)),
+    }
+}
+
 fn step(
     item: &Field<'_>,
     client: Option<usize>,
+    listed: Option<&Sizes>,
     known: &Known<'_>,
     context: &Context<'_>,
 ) -> Option<(Step, Option<ReadStepClient>)> {
@@ -188,9 +235,9 @@ fn step(
         None
     });
     let input = reader.need("input_tokens", r#"write the size of its prompt, such as "12k""#);
-    let input_tokens = input.and_then(|field| distribution(&field, Measure::Tokens));
+    let input_tokens = input.and_then(|field| tokens(&field, listed.map(|sizes| &sizes.input[..])));
     let none = Distribution::constant(0.0);
-    let output_tokens = reader.or("output_tokens", none, |field| distribution(field, Measure::Tokens));
+    let output_tokens = reader.or("output_tokens", none, |field| tokens(field, listed.map(|sizes| &sizes.output[..])));
     let latency = reader.need("latency", r#"write how long the provider takes, such as "2s""#);
     let latency = latency.and_then(|field| distribution(&field, Measure::Seconds));
     let time = |key| reader.maybe(key, |field| distribution(field, Measure::Seconds));
@@ -203,6 +250,7 @@ fn step(
         Some(name.to_owned())
     });
     let max_tokens = reader.maybe("max_tokens", |field| field.whole(1..=1_000_000_000).map(|tokens| tokens as u32));
+    let cached = reader.or("cached_tokens", Cached::NONE, cached);
     let group = reader.maybe("group", |field| field.text().map(str::to_owned));
     let own_client = Said::of(&reader).read(client, known, context);
     reader.finish();
@@ -217,6 +265,7 @@ fn step(
         idempotency: idempotency?,
         model: model?,
         max_tokens: max_tokens?,
+        cached: cached?,
         group: group?,
         other: None,
     };

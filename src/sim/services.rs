@@ -1,6 +1,7 @@
 //! What the server does for requests that their callers may stop wanting before they end: because another request was
 //! faster, or another step has failed. Elsewhere nothing of it is kept.
 
+use crate::provider::Ticket;
 use crate::units::SimTime;
 
 /// The server's work on one request.
@@ -16,6 +17,8 @@ pub(super) struct Served {
     pub(super) wasted: bool,
     /// When the first byte of the answer comes.
     pub(super) first: SimTime,
+    /// By what name limits know it that are not done with it.
+    pub(super) ticket: Ticket,
 }
 
 impl Served {

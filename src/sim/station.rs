@@ -7,8 +7,8 @@
 use crate::observe::outcome::CapacityCounts;
 use crate::observe::series::PeakSeries;
 use crate::policy::Course;
-use crate::provider::Abandoned;
 use crate::provider::capacity::{Capacity, Order};
+use crate::provider::{Abandoned, Ticket};
 use crate::units::SimTime;
 
 /// No job, or nobody who waits for it.
@@ -47,6 +47,8 @@ pub(super) struct Job {
     pub(super) patience: SimTime,
     /// What its caller would see: from the beginning of its service on, what it will see.
     pub(super) course: Course,
+    /// By what name limits know it that are not done with it.
+    pub(super) ticket: Ticket,
     /// Its neighbours in the line in which it waits.
     pub(super) previous: u32,
     pub(super) next: u32,

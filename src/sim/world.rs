@@ -4,6 +4,7 @@
 use crate::observe::{AnswerIndex, LayerRows};
 use crate::policy::circuit_breaker::{BreakerCounts, CircuitBreaker};
 use crate::policy::guard::Mechanism;
+use crate::policy::meter::Meter;
 use crate::policy::retry::LayerState;
 use crate::policy::retry_budget::RetryBudget;
 use crate::policy::stack::{Client, Element, Kind};
@@ -219,9 +220,15 @@ pub(super) fn answer_index(scenario: &Scenario) -> AnswerIndex {
 pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
     let mut words = vec![format!("{}", scenario.horizon.as_nanos())];
     for limit in &scenario.provider.limits {
-        let (amount, per, capacity) = (limit.bucket.amount(), limit.bucket.per(), limit.bucket.capacity());
         let refusal = (limit.status, limit.refusal_latency.shape(), limit.hint);
-        words.push(format!("{} {} {amount} {per:?} {capacity:?} {refusal:?}", limit.name, limit.counts.word()));
+        let name = format!("{} {}", limit.name, limit.counts.word());
+        words.push(match (&limit.meter, &limit.terms) {
+            (Meter::TokenBucket(bucket), None) => {
+                let (amount, per, capacity) = (bucket.amount(), bucket.per(), bucket.capacity());
+                format!("{name} {amount} {per:?} {capacity:?} {refusal:?}")
+            }
+            (meter, terms) => format!("{name} {meter:?} {terms:?} {refusal:?}"),
+        });
     }
     for fault in &scenario.provider.faults {
         words.push(format!("{} {:?} {:?} {:?}", fault.name, fault.window, fault.probability, fault.respond));
@@ -244,12 +251,16 @@ pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
     }
     for class in &scenario.traffic {
         words.push(format!("{} {:?}", class.name, class.enqueue_delay));
+        words.extend(class.sizes.as_ref().map(|sizes| format!("{:x}", sizes.digest())));
         for step in &class.steps {
             if by_model {
                 words.push(format!("{:?}", step.model));
             }
             let shapes = [&step.input_tokens, &step.output_tokens, &step.latency].map(Distribution::shape);
             words.push(format!("{} {shapes:?}", step.name));
+            if scenario.provider.limits.iter().any(|limit| limit.terms.is_some()) {
+                words.push(format!("{:?} {:?}", step.max_tokens, step.cached));
+            }
             let phases = [&step.first_token, &step.connect, &step.write];
             if phases.iter().any(|phase| phase.is_some()) || step.idempotency != Idempotency::None {
                 words.push(format!("{phases:?} {:?}", step.idempotency));

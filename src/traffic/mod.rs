@@ -1,6 +1,8 @@
 //! Traffic: who wants what, when, and how large. Jobs wait in a queue for a worker; turns start at once.
 
 pub mod arrivals;
+pub mod cost;
+pub mod sizes;
 pub mod step_client;
 
 use std::ops::Range;
@@ -9,6 +11,7 @@ use crate::random::Distribution;
 use crate::units::SimDuration;
 
 pub use arrivals::{ArrivalProcess, RatePiece};
+pub use sizes::Sizes;
 pub use step_client::{LayerOrder, StepClient};
 
 /// One step of a task: it needs one answer from the provider.
@@ -32,12 +35,46 @@ pub struct Step {
     pub idempotency: Idempotency,
     /// The model that it asks, for logs.
     pub model: Option<String>,
-    /// The `max_tokens` that it asks with, for logs.
+    /// The `max_tokens` that it asks with.
     pub max_tokens: Option<u32>,
+    /// How many of its input tokens come from a cache.
+    pub cached: Cached,
     /// The group of neighbouring steps with which it runs at once; `None` where it runs by itself.
     pub group: Option<String>,
     /// Its place among the class's other clients; `None` where it uses the class's own.
     pub other: Option<usize>,
+}
+
+/// How many of a step's input tokens come from a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cached {
+    /// So many, or all where there are fewer.
+    Tokens(u32),
+    /// This part of them, in millionths, rounded down.
+    Millionths(u32),
+}
+
+impl Cached {
+    /// None of them.
+    pub const NONE: Cached = Cached::Tokens(0);
+
+    /// How many of so many tokens.
+    #[inline]
+    pub const fn of(self, input: u32) -> u32 {
+        match self {
+            Cached::Tokens(tokens) if tokens < input => tokens,
+            Cached::Tokens(_) => input,
+            Cached::Millionths(part) => (input as u64 * part as u64 / 1_000_000) as u32,
+        }
+    }
+
+    /// How many of so many on average.
+    pub fn of_mean(self, input: f64) -> f64 {
+        match self {
+            Cached::Tokens(tokens) => f64::from(tokens).min(input),
+            Cached::Millionths(part) => input * f64::from(part) / 1e6,
+        }
+    }
 }
 
 /// What becomes of the other steps of a group when one of them fails.
@@ -90,6 +127,8 @@ pub struct TrafficClass {
     pub others: Vec<StepClient>,
     /// Arrival processes; together they make the class's arrivals.
     pub arrivals: Vec<ArrivalProcess>,
+    /// How large each task is; `None` where its steps say it.
+    pub sizes: Option<Box<Sizes>>,
     /// The delay between a job's arrival and its entry into the queue.
     pub enqueue_delay: SimDuration,
     /// The steps of each task, in order.

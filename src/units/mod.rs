@@ -1,5 +1,6 @@
 //! Quantities with a unit: instants and durations in whole nanoseconds, and the words users write for them.
 
+pub mod calendar;
 pub mod parse;
 pub mod time;
 

@@ -63,6 +63,10 @@ mod guard_errors;
 mod header_grammar;
 #[cfg(feature = "cli")]
 mod headroom;
+mod limit_world;
+mod limiter_oracle;
+mod limits;
+mod meters;
 #[cfg(feature = "cli")]
 mod model_report;
 mod models;

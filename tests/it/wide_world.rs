@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use super::limit_world;
 use super::small_world::{SHORT, Tape, layer};
 
 /// What becomes of abandoned requests, and limits on requests in flight.
@@ -21,6 +22,9 @@ pub(super) fn provider(tape: &mut Tape<'_>, text: &mut String) {
         let status = tape.of(&[429, 503]);
         writeln!(text, "[provider.limits.flight{n}]\ncounts = \"in_flight\"\namount = {amount}").unwrap();
         writeln!(text, "refuse = {{ status = {status}, after = \"{after}\"{hint} }}").unwrap();
+    }
+    for n in 0..tape.below(3) {
+        limit_world::limit(tape, n, text);
     }
 }
 

@@ -12,12 +12,13 @@
 //!
 //! Both are of a backlog without end; neither knows retries, failures, breakers and what happens in the storm itself.
 
-use crate::explain::load::{self, cost};
+use crate::explain::load;
 use crate::policy::pacer::Counts;
 use crate::policy::{Mechanism, Role};
 use crate::provider::Limit;
 use crate::random::math::ln;
 use crate::scenario::Scenario;
+use crate::traffic::cost::mean_cost;
 use crate::traffic::{ArrivalProcess, Step, TrafficClass};
 use crate::units::SimDuration;
 
@@ -54,9 +55,10 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// The flow of a limit.
+    /// The flow of a limit; one on what is held at once is as if it were over each second.
     pub fn of(limit: &Limit) -> Flow {
-        Flow { amount: limit.bucket.amount(), per: limit.bucket.per(), capacity: limit.bucket.capacity_tokens() }
+        let per = limit.meter.per().unwrap_or(SimDuration::from_secs(1));
+        Flow { amount: (limit.amount()).round() as u64, per, capacity: limit.largest().min(limit.amount() * 1e6) }
     }
 
     /// How much in a second.
@@ -101,7 +103,7 @@ impl Pressure {
                 let counted = |step: &&Step| load::counts(scenario, limit, step);
                 pressure.variance += class(&demand.class).map_or(0.0, |class| {
                     let steps: Vec<&Step> = class.steps.iter().filter(counted).collect();
-                    variance(class, &steps, limit.counts, peak)
+                    variance(class, &steps, limit, peak)
                 });
             } else if background.contains(&demand.class) {
                 pressure.wanted += peak;
@@ -190,18 +192,25 @@ pub fn pacer(scenario: &Scenario, class: &TrafficClass, counts: Counts) -> Optio
 }
 
 /// The variance for each second of what a class asks for at this flow: of the sizes, and of how many arrive.
-fn variance(class: &TrafficClass, steps: &[&Step], counts: Counts, flow: f64) -> f64 {
-    let mean: f64 = steps.iter().map(|step| cost(counts, step)).sum();
-    let of = |step: &&Step| match counts {
+fn variance(class: &TrafficClass, steps: &[&Step], limit: &Limit, flow: f64) -> f64 {
+    let mean: f64 = steps.iter().map(|step| mean_cost(limit, step)).sum();
+    let of = |step: &&Step| match limit.counts {
         Counts::Requests => 0.0,
-        Counts::InputTokens => step.input_tokens.variance(),
+        Counts::InputTokens | Counts::UncachedInputTokens => step.input_tokens.variance(),
         Counts::OutputTokens => step.output_tokens.variance(),
-        Counts::TotalTokens => step.input_tokens.variance() + step.output_tokens.variance(),
+        Counts::TotalTokens | Counts::TokensInFlight | Counts::Spend => {
+            step.input_tokens.variance() + step.output_tokens.variance()
+        }
     };
     let sizes: f64 = steps.iter().map(of).sum();
-    // Counts of evenly spaced arrivals do not vary; of a list of instants nothing is known.
-    let even = class.arrivals.iter().all(|process| matches!(process, ArrivalProcess::Every { .. }));
-    let spread = if even { 0.0 } else { mean * mean };
+    // Counts of evenly spaced arrivals do not vary, those of gaps of another kind as the square of their coefficient of
+    // variation; of a list of instants nothing is known.
+    let wildness = class.arrivals.iter().map(|process| match process {
+        ArrivalProcess::Every { .. } => 0.0,
+        ArrivalProcess::Spaced { gap, .. } => gap.variance(),
+        ArrivalProcess::Poisson { .. } | ArrivalProcess::Count { .. } | ArrivalProcess::At(_) => 1.0,
+    });
+    let spread = wildness.fold(0.0, f64::max) * mean * mean;
     if mean > 0.0 { flow / mean * (sizes + spread) } else { 0.0 }
 }
 

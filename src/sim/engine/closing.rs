@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::observe::ledger::ClassLedger;
-use crate::observe::series::LevelSeries;
+use crate::observe::levels::LimitSeries;
 use crate::observe::{Outcome, WorkerActivity};
 use crate::random::Seed;
 use crate::sim::observer::Observer;
@@ -18,7 +18,7 @@ impl<O: Observer> Engine<'_, O> {
             self.close_class(class);
         }
         let mut timeline = self.timeline;
-        timeline.limits = self.levels.into_iter().map(LevelSeries::finish).collect();
+        timeline.limits = self.levels.into_iter().map(LimitSeries::finish).collect();
         let capacity = self.station.map(|station| {
             let (counts, waiting, busy) = station.finish();
             (timeline.waiting, timeline.busy) = (waiting, busy);

@@ -24,8 +24,8 @@ use super::workforce::{Waiter, Workforce};
 use super::world;
 use super::world::{Class, purpose};
 use crate::observe::ledger::ClassLedger;
+use crate::observe::levels::LimitSeries;
 use crate::observe::outcome::{LimitCounts, SlotCounts};
-use crate::observe::series::LevelSeries;
 use crate::observe::timeline::ClassSeries;
 use crate::observe::{Clock, LayerRows, ModelLedger, Outcome, PhasePlan, Timeline, WorkerActivity};
 use crate::policy::retry::LayerState;
@@ -80,7 +80,7 @@ struct Engine<'a, O> {
     states: Vec<ClassState>,
     answers: Answers,
     timeline: Timeline,
-    levels: Vec<LevelSeries>,
+    levels: Vec<LimitSeries>,
     limits: Vec<LimitCounts>,
     slots: Vec<SlotCounts>,
     /// Classes, one bit each, whose queue or workers have changed: idle workers look for jobs once an event is
@@ -173,7 +173,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             classes,
             states,
             answers: Answers::new(answers),
-            levels: limits.iter().map(|limit| LevelSeries::new(limit.bucket, timeline.bins, timeline.bin)).collect(),
+            levels: limits.iter().map(|limit| LimitSeries::new(limit, timeline.bins, timeline.bin)).collect(),
             limits: vec![LimitCounts::default(); limits.len()],
             slots: vec![SlotCounts::default(); scenario.provider.slots.len()],
             timeline,

@@ -8,7 +8,7 @@ use crate::observe::timeline::ClassSeries;
 use crate::policy::Course;
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::stack::Input;
-use crate::provider::{Abandoned, AnsweredBy, Provider, Request, Service, Verdict};
+use crate::provider::{Abandoned, AnsweredBy, Provider, Request, Service, Ticket, Verdict};
 use crate::random::Distribution;
 use crate::random::stream::mix;
 use crate::sim::event::Event;
@@ -69,7 +69,9 @@ impl<O: Observer> Engine<'_, O> {
         let request = Request {
             class,
             input_tokens: record.input_tokens,
+            cached_tokens: settings.cached.of(record.input_tokens),
             output_tokens: record.output_tokens,
+            max_tokens: settings.max_tokens,
             key,
             model,
             connect: phase(&settings.connect, purpose::CONNECT).unwrap_or_default(),
@@ -103,20 +105,18 @@ impl<O: Observer> Engine<'_, O> {
             Some((at, outcome)) => (at, Answer::failed(outcome)),
         };
         let is_cancelled = left.is_some() && self.scenario.provider.abandoned == Abandoned::Cancelled;
-        let served = Served {
+        let mut served = Served {
             from: course.written,
             until: if is_cancelled { verdict.works_until.min(at) } else { verdict.works_until },
             admitted: verdict.admitted,
             wasted: left.is_some(),
             first: course.first,
+            ticket: Ticket::default(),
         };
-        let worked = served.nanos_from(served.from, self.scenario.horizon);
-        let cell = &mut state.ledger.cells[record.call_cell as usize];
-        cell.server_nanos += worked;
-        cell.wasted_server_nanos += if served.wasted { worked } else { 0 };
+        count_service(&mut state.ledger.cells[record.call_cell as usize], &served, self.scenario.horizon);
         if served.admitted {
-            self.provider.serves_until(served.until, model);
-            count_in_flight(&self.scenario.provider, &mut self.slots, model);
+            served.ticket = self.provider.serves_until(now, served.until, &request, course);
+            count_in_flight(&self.scenario.provider, &mut self.slots, &request);
         }
         if compiled.cancels() {
             state.services.keep(run, served);
@@ -145,9 +145,9 @@ impl<O: Observer> Engine<'_, O> {
         if let Some(models) = &mut state.ledger.models {
             models.sent(call_cell, request.model);
         }
-        count_in_flight(&self.scenario.provider, &mut self.slots, request.model);
+        count_in_flight(&self.scenario.provider, &mut self.slots, request);
         self.count_at_limits(verdict, request);
-        self.go_to_servers(class, run, verdict);
+        self.go_to_servers(class, run, verdict, request);
         SimTime::NEVER
     }
 
@@ -158,19 +158,19 @@ impl<O: Observer> Engine<'_, O> {
             AnsweredBy::Service if !verdict.admitted => {}
             AnsweredBy::Slots(slots) => self.slots[slots].refused += 1,
             AnsweredBy::Limit(limit) => {
-                let settings = &self.scenario.provider.limits[limit];
-                let cost = settings.counts.cost(request.input_tokens, request.output_tokens);
                 self.limits[limit].refused += 1;
-                self.limits[limit].impossible += u64::from(!settings.bucket.can_ever_fit(cost));
+                let limits = self.provider.limits();
+                self.limits[limit].impossible += u64::from(limits.can_never_admit(limit, request));
             }
             AnsweredBy::Service => {
-                let narrow = self.clock.narrow();
-                for (limit, level) in self.provider.levels().iter().enumerate() {
-                    if !self.scenario.provider.limits[limit].models.contains(request.model) {
+                let (narrow, now) = (self.clock.narrow(), self.clock.now());
+                for (index, limit) in self.scenario.provider.limits.iter().enumerate() {
+                    if !limit.covers(request.class, request.model) {
                         continue;
                     }
-                    self.limits[limit].admitted += 1;
-                    self.levels[limit].fell(narrow, level);
+                    self.limits[index].admitted += 1;
+                    let (meter, level) = self.provider.limits().of(index);
+                    self.levels[index].fell(narrow, now, meter, level);
                 }
             }
         }
@@ -201,7 +201,7 @@ impl<O: Observer> Engine<'_, O> {
             cell.server_nanos -= spared;
             cell.wasted_server_nanos -= spared;
             if served.admitted {
-                self.provider.stops_serving(served.until, record.model);
+                self.provider.stops_serving(now, served.until, class, record.model, served.ticket);
             }
             if record.by.unpack() == AnsweredBy::Service {
                 record.marks.spare();
@@ -265,10 +265,17 @@ impl<O: Observer> Engine<'_, O> {
     }
 }
 
-/// A request for this model passes the limits on requests in flight.
-fn count_in_flight(provider: &Provider, counts: &mut [SlotCounts], model: u8) {
+/// Counts the server's time for a request.
+fn count_service(counts: &mut Counts, served: &Served, horizon: SimTime) {
+    let worked = served.nanos_from(served.from, horizon);
+    counts.server_nanos += worked;
+    counts.wasted_server_nanos += if served.wasted { worked } else { 0 };
+}
+
+/// A request passes the limits on requests in flight.
+fn count_in_flight(provider: &Provider, counts: &mut [SlotCounts], request: &Request<'_>) {
     for (slots, counts) in provider.slots.iter().zip(counts) {
-        counts.admitted += u64::from(slots.models.contains(model));
+        counts.admitted += u64::from(slots.covers(request.class, request.model));
     }
 }
 

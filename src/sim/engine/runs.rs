@@ -58,6 +58,10 @@ impl<'a, O: Observer> Engine<'a, O> {
         let mut draws = record.key.with(purpose::TOKENS).stream();
         record.input_tokens = tokens(&settings.input_tokens, &mut draws);
         record.output_tokens = tokens(&settings.output_tokens, &mut draws);
+        if let Some(sizes) = &compiled.settings.sizes {
+            let said = sizes.of(record.task.index, step, (record.input_tokens, record.output_tokens));
+            (record.input_tokens, record.output_tokens) = said;
+        }
         state.ledger.cells[record.task.cell as usize].steps_reached += 1;
     }
 

@@ -5,7 +5,7 @@ use super::Engine;
 use crate::policy::Course;
 use crate::policy::answer::{Answer, Hint, Outcome};
 use crate::provider::receive::as_read;
-use crate::provider::{Abandoned, AnsweredBy, Verdict};
+use crate::provider::{Abandoned, AnsweredBy, Request, Verdict};
 use crate::random::Key;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
@@ -16,7 +16,7 @@ use crate::units::{SimDuration, SimTime};
 
 impl<'a, O: Observer> Engine<'a, O> {
     /// A request that passed the limits goes to the servers.
-    pub(super) fn go_to_servers(&mut self, class: u16, run: u32, verdict: &Verdict) {
+    pub(super) fn go_to_servers(&mut self, class: u16, run: u32, verdict: &Verdict, request: &Request<'_>) {
         let now = self.now();
         let (record, layers) = self.states[class as usize].runs.parts(run);
         record.doing = Doing::AtServer;
@@ -33,8 +33,8 @@ impl<'a, O: Observer> Engine<'a, O> {
             course: verdict.course,
             ..Job::default()
         };
-        let id = self.station().insert(job);
-        self.provider.serves_until(SimTime::NEVER, job.model);
+        let ticket = self.provider.serves_until(now, SimTime::NEVER, request, &unanswered);
+        let id = self.station().insert(Job { ticket, ..job });
         if patience < SimTime::NEVER {
             self.await_job(id, patience, Rank::Intervene, Event::PatienceEnds { job: id });
         }
@@ -82,6 +82,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let job = station.job_mut(id);
         job.course = settings.served(&job.course, now, settings.factor(in_service));
         let job = *job;
+        self.provider.begins_serving(job.ticket, now, &job.course);
         let nanos = (job.course.ends.min(horizon) - now).as_nanos();
         let cell = &mut self.states[job.class as usize].ledger.cells[job.call_cell as usize];
         cell.server_nanos += nanos;
@@ -216,7 +217,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let key = record.key.with(u64::from(record.ordinal) - 1).with(Key::word("capacity"));
         let at = now + SimDuration::from_secs_f64(settings.refusal_latency.sample(&mut key.stream()));
         let hint = settings.hint.map_or(Hint::None, |form| Hint::After(form.hint(SimDuration::ZERO)));
-        let answer = as_read(Answer { hint, ..settings.refusal() }, client.grammar());
+        let answer = as_read(Answer { hint, ..settings.refusal() }, &[], client.grammar());
         let course = Course { first: at, quiet: at, resumes: at, ends: at, ..job.course };
         let (at, answer) = match client.gives_up(layers, job.sent, &course) {
             None => (at, answer),
@@ -243,9 +244,9 @@ impl<'a, O: Observer> Engine<'a, O> {
 
     /// The servers have done with the job, in this way: it no longer counts as in flight.
     fn job_is_over(&mut self, id: u32, end: impl FnOnce(&mut Station<'a>, u32)) {
-        let model = self.station().job(id).model;
+        let (now, job) = (self.now(), *self.station().job(id));
         end(self.station(), id);
-        self.provider.stops_serving(SimTime::NEVER, model);
+        self.provider.stops_serving(now, SimTime::NEVER, job.class, job.model, job.ticket);
     }
 
     fn await_job(&mut self, id: u32, at: SimTime, rank: Rank, event: Event) {

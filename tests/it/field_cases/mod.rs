@@ -3,6 +3,7 @@
 //!
 //! - `layers`: what layers multiply to, and what "retries", "attempts" and "runs" mean where.
 //! - `errors`: errors that never clear, and those that come inside an answer.
+//! - `limits`: what limits count, when they count it, and who is left with nothing.
 //! - `hints`: what the server asks for, and what each generation of clients makes of it.
 //! - `timeouts`: how long a timeout times its tries is.
 //! - `ladders`: how long waits really are, and which overload they outlast.
@@ -13,6 +14,7 @@ mod errors;
 mod hints;
 mod ladders;
 mod layers;
+mod limits;
 mod outlived;
 mod table;
 mod timeouts;

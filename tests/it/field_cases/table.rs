@@ -243,6 +243,7 @@ fn the_table_of_field_cases_holds_todays_numbers() {
         ("timeouts", timeouts()),
         ("errors", errors()),
         ("ladders", ladders()),
+        ("limits", super::limits::rows().map(|(situation, right, found)| Row(situation, right, found)).into()),
     ];
     let mut table =
         String::from("| situation | right | this program | tests in `field_cases::` |\n| --- | --- | --- | --- |\n");
