@@ -219,7 +219,10 @@ pub(super) fn reaching(
     sheet.write(frame.left - 40.0, frame.top - 14.0, &title.fitted(frame.width() + 40.0));
     sheet.block(frame, theme.panel);
     shade(sheet, &frame, across, theme, form);
-    upward.marks(sheet, &frame, theme, form);
+    // Where every value is never, there is nothing to measure.
+    if curve.dots.iter().any(|dot| dot.mean.is_some()) || curve.goal.is_some() {
+        upward.marks(sheet, &frame, theme, form);
+    }
     bands(sheet, &frame, across, curve, &upward, theme);
     if let Some((at, _)) = across.noted {
         let x = across.x(&frame, at);

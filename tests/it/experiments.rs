@@ -205,7 +205,7 @@ fn what_cannot_be_compared_is_refused_with_the_remedy() {
         ),
         (
             &["compare", "report_storm.toml", "--arms", "before,aftr"],
-            "no variant `aftr` in `report_storm.toml`\nhint: variants are `before`, `after`, `short_bucket`, \
+            "no variant `aftr` in `report_storm.toml`\nhint: variants are `before`, `after`, `tuned`, `short_bucket`, \
              `mild_before`, `mild_after`; did you mean `after`?",
         ),
         (
