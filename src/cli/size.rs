@@ -26,6 +26,9 @@ pub(super) struct Sizing {
     pub(super) said: Option<String>,
 }
 
+/// Reads the scenario anew with these changes.
+type Anew<'a> = dyn Fn(&[String]) -> anyhow::Result<Scenario> + 'a;
+
 const WORDS: &str = "write --size budget, --size hint-cap or --size outlast=22m";
 
 /// The most attempts that are looked at for a window to be outlasted.
@@ -39,14 +42,19 @@ const RETRIES: [&str; 8] =
     ["max_retries", "max", "maxRetries", "MaxRetryAttempts", "retries", "retry", "max_attempts", "attempts"];
 
 /// What a question stands for in a scenario with these settings.
-pub(super) fn sizing(word: &str, scenario: &Scenario, settings: &[(String, String)]) -> anyhow::Result<Sizing> {
+pub(super) fn sizing(
+    word: &str,
+    scenario: &Scenario,
+    settings: &[(String, String)],
+    anew: &Anew<'_>,
+) -> anyhow::Result<Sizing> {
     match word.split_once('=') {
         None if word == "budget" => budget(scenario, settings),
         None if word == "hint-cap" => hint_cap(scenario),
         Some(("outlast", length)) => {
             let length = parse::duration(length.trim()).ok().filter(|length| !length.is_zero());
             let length = length.ok_or_else(|| wrong("--size", "is no length of a window", WORDS))?;
-            outlast(scenario, settings, length)
+            outlast(scenario, settings, length, anew)
         }
         _ => Err(wrong("--size", &format!("there is no question `{}`", word.escape_debug()), WORDS)),
     }
@@ -101,13 +109,18 @@ fn hint_cap(scenario: &Scenario) -> anyhow::Result<Sizing> {
 }
 
 /// The fewest retries of the outermost layer with which work outlasts a window of this length.
-fn outlast(scenario: &Scenario, settings: &[(String, String)], length: SimDuration) -> anyhow::Result<Sizing> {
+fn outlast(
+    scenario: &Scenario,
+    settings: &[(String, String)],
+    length: SimDuration,
+    anew: &Anew<'_>,
+) -> anyhow::Result<Sizing> {
     let class = jobs(scenario).or_else(|_| scenario.traffic.first().ok_or_else(|| anyhow!("there is no traffic")))?;
     let client = scenario.client_of(class);
     let layer =
         client.elements().iter().rev().find_map(|element| Some((element.name.as_str(), element.role.policy()?)));
     let option = format!("--size outlast={length}");
-    let Some((layer, policy)) = layer else {
+    let Some((layer, _)) = layer else {
         return Err(wrong(&option, &format!("the client of `{}` has no layer that retries", class.name), "add one"));
     };
     let prefix = format!("clients.{}.layers.{layer}", client.name);
@@ -134,22 +147,28 @@ fn outlast(scenario: &Scenario, settings: &[(String, String)], length: SimDurati
         axis: format!("{prefix}.{word}=1..{MOST_RETRIES}"),
         constraints: vec!["failed-share <= 1%".to_owned()],
         sets,
-        said: Some(arithmetic(layer, policy, length)),
+        said: Some(arithmetic(layer, length, &|n| {
+            let scenario = anew(&[format!("{prefix}.{word}={n}")]).ok()?;
+            let class = scenario.traffic.iter().find(|own| own.name == class.name)?;
+            let mut elements = scenario.client_of(class).elements().iter();
+            elements.find(|element| element.name == layer)?.role.policy().cloned()
+        })),
         ..Sizing::default()
     })
 }
 
-/// How many retries of a layer reach past a window by their waits alone, at worst and on average.
-fn arithmetic(layer: &str, policy: &RetryPolicy, length: SimDuration) -> String {
-    let (mut shortest, mut mean) = (SimDuration::ZERO, SimDuration::ZERO);
+/// How many retries of a layer reach past a window by their waits alone, at worst and on average. What the layer waits may
+/// hang on how many there are: a queue that reads its list of waits from the end.
+fn arithmetic(layer: &str, length: SimDuration, policy_with: &dyn Fn(u32) -> Option<RetryPolicy>) -> String {
     let (mut at_worst, mut on_average) = (None, None);
-    for retry in 1..=10_000 {
-        let (from, to) = policy.own_wait(retry);
-        shortest += from;
+    for policy in (1..=MOST_RETRIES).filter_map(policy_with) {
+        let retries = policy.max_attempts.unwrap_or(1) - 1;
+        let waits = || (1..=retries).map(|retry| policy.own_wait(retry));
+        let shortest: SimDuration = waits().map(|(from, _)| from).sum();
         // The middle of the range is the mean of every jitter that is uniform.
-        mean += (from + to).scaled(0.5);
-        on_average = on_average.or((mean >= length).then_some((retry, mean)));
-        at_worst = at_worst.or((shortest >= length).then_some((retry, shortest)));
+        let mean: SimDuration = waits().map(|(from, to)| (from + to).scaled(0.5)).sum();
+        on_average = on_average.or((mean >= length).then_some((retries, mean)));
+        at_worst = at_worst.or((shortest >= length).then_some((retries, shortest)));
         if at_worst.is_some() {
             break;
         }
@@ -157,7 +176,7 @@ fn arithmetic(layer: &str, policy: &RetryPolicy, length: SimDuration) -> String 
     let said = |found: Option<(u32, SimDuration)>| match found {
         Some((1, waits)) => format!("1 retry ({waits})"),
         Some((retries, waits)) => format!("{retries} retries ({waits})"),
-        None => "no number of retries".to_owned(),
+        None => format!("not even {MOST_RETRIES}"),
     };
     if at_worst.map(|found| found.0) == on_average.map(|found| found.0) {
         return format!("By the waits of `{layer}` alone, {} outlast {length}.", said(at_worst));

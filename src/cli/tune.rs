@@ -58,7 +58,10 @@ fn question(args: &TuneArgs, source: &Source) -> anyhow::Result<Question> {
     let held = load(args, source, Some(&reference), &[])?;
     let starts = [settings(args, source, &base.variant)?, settings(args, source, &reference)?];
     let sizing = match &args.size {
-        Some(word) => Some(size::sizing(word.trim(), &base, &starts[0])?),
+        Some(word) => Some({
+            let anew = |sets: &[String]| load(args, source, args.scenario.variant.as_deref(), sets);
+            size::sizing(word.trim(), &base, &starts[0], &anew)?
+        }),
         None => None,
     };
     let (axes, sized) = axes(args, sizing.as_ref())?;

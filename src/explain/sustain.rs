@@ -12,7 +12,7 @@ use super::warning::{Code, Warning};
 use crate::policy::answer::Answer;
 use crate::policy::retry_budget::RetryBudget;
 use crate::policy::{Client, RetryPolicy};
-use crate::provider::Capacity;
+use crate::provider::{Abandoned, Capacity};
 use crate::scenario::Scenario;
 use crate::traffic::TrafficClass;
 use crate::units::{SimDuration, SimTime};
@@ -30,8 +30,8 @@ pub struct Sustain {
     pub queue: Option<SimDuration>,
     /// The longest that some caller waits for an answer; `None` where nobody gives up.
     pub patience: Option<SimDuration>,
-    /// Whether callers who have left are noticed: then nothing is done for nobody.
-    pub notices: bool,
+    /// What becomes of those whose callers have left.
+    pub abandoned: Abandoned,
 }
 
 impl Sustain {
@@ -62,14 +62,15 @@ impl Sustain {
         let mean_work = if requests > 0.0 { load * per_second / requests } else { 0.0 };
         let queue = (capacity.room < u32::MAX)
             .then(|| SimDuration::from_secs_f64(f64::from(capacity.room) * mean_work / per_second));
-        let notices = scenario.provider.abandoned != crate::provider::Abandoned::Served;
-        Some(Sustain { servers, load, failing_load, queue, patience, notices })
+        let abandoned = scenario.provider.abandoned;
+        Some(Sustain { servers, load, failing_load, queue, patience, abandoned })
     }
 
     /// Whether all answers can come too late.
     pub fn can_be_late(&self) -> bool {
         let Some(patience) = self.patience else { return false };
-        !self.notices && self.queue.is_none_or(|queue| queue > patience)
+        // What is in service is finished for nobody, also where the server looks who still waits.
+        self.abandoned != Abandoned::Cancelled && self.queue.is_none_or(|queue| queue > patience)
     }
 
     /// Whether callers who retry ask for more than the servers do.

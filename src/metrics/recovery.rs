@@ -1,7 +1,7 @@
 //! Recovery: how long after the last fault window things are back.
 //!
-//! Three things are looked at, each against what it was before the first window: the queue is no longer than its
-//! largest value then, or empty; the share of live tasks that meet a 429 is at most one point above its value then;
+//! Three things are looked at, each against what it was before the first window: the queue, and that before the servers,
+//! is no longer than its largest value then, or empty; the share of live tasks that meet a 429 is at most one point above its value then;
 //! requests per call are within 10 % of theirs. The run has recovered where all three are back together for a whole
 //! minute. Each thing's own time is when it was out of bounds for the last time before that, so that the latest of the
 //! three is *the* recovery. A thing that is calm at first and then gets worse, as live 429s are while a full bucket
@@ -56,6 +56,11 @@ pub fn recovery(scenario: &Scenario, timeline: &Timeline) -> Option<Recovery> {
         }
         let bound = ratio_before(series, wide) * RATIO_SLACK;
         ratio.and_wide(timeline, |bin| series.requests_per_call(bin).is_none_or(|ratio| ratio <= bound));
+    }
+    if !timeline.waiting.is_empty() {
+        // Whoever waits for a server waits as those do who wait for a worker.
+        let normal = timeline.waiting[..narrow].iter().copied().max().unwrap_or(0);
+        queue.and_narrow(|bin| timeline.waiting[bin] <= normal);
     }
     let needed = (MINUTE.as_nanos().div_ceil(timeline.bin.as_nanos()) as usize).max(1);
     let until = Calm::together(&[&queue, &live_429, &ratio], needed);

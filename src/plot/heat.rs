@@ -11,6 +11,7 @@ use super::theme::Theme;
 use crate::experiment::Axis;
 use crate::random::math;
 use crate::report::comparison::cell;
+use crate::report::sweep::text::dagger;
 use crate::report::sweep::{Shape, Swept};
 
 /// The height of a cell, at most and at least.
@@ -104,8 +105,11 @@ fn map(sheet: &mut Sheet, swept: &Swept<'_>, row: usize, frame: Frame, names: &N
         let (left, top) = (frame.left + j as f64 * width, frame.top + line as f64 * height);
         Frame { left, top, right: left + width, bottom: top + height }
     };
-    let texts: Vec<String> =
-        sweep.points[..sweep.grid].iter().map(|point| cell(&point.cells[row], swept.unit(row))).collect();
+    let texts: Vec<String> = sweep.points[..sweep.grid]
+        .iter()
+        .map(|point| &point.cells[row])
+        .map(|own| format!("{}{}", cell(own, swept.unit(row)), dagger(own)))
+        .collect();
     let size = form.label.min(0.62 * height);
     let fits = size >= 10.5 && texts.iter().all(|text| Face::Regular.width(text, size) + 6.0 <= width);
     // A line in the page's colour parts cells, unless it would be most of what is seen.

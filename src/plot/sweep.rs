@@ -12,6 +12,7 @@ use super::theme::Theme;
 use crate::experiment::compare::Cell;
 use crate::experiment::measure::Kind;
 use crate::report::comparison::{cell, label};
+use crate::report::sweep::text::has_dagger;
 use crate::report::sweep::{Shape, Swept, cautions, findings};
 use crate::report::words::{capitalised, tasks};
 
@@ -204,6 +205,9 @@ fn foot(sheet: &mut Sheet, swept: &Swept<'_>, command: &str, y: f64, theme: &The
     };
     if swept.sweep.axes.len() > 1 && swept.sweep.has_reference() {
         text += " A corner marks the file as it stands.";
+    }
+    if has_dagger(swept) {
+        text += " †: never in some seeds, and the mean is of the others.";
     }
     if swept.shown.iter().any(|row| swept.sweep.points.iter().any(|point| point.cells[*row].is_never())) {
         text += " Never: not within the run in half of the seeds or more";

@@ -326,7 +326,7 @@ fn foot(sheet: &mut Sheet, tuned: &Tuned<'_>, command: &str, y: f64, theme: &The
         "Less is better on every axis. Above: means over the seeds of the search; dashed {}, black the winner, darker grey \
          the front; a line that goes beyond an axis ends at its top; a time that is never counts as twice the run. Below: \
          open {}, filled the winner; the bar is where the winner's mean lies with 95\u{a0}% by the paired differences. \
-         Failed is never.",
+         A task that failed took for ever.",
         tuned.reference, tuned.reference
     );
     let mut last = y + 12.0;

@@ -59,10 +59,10 @@ impl Gcra {
         self.after((state.arrival.max(self.scaled(now)) + 1).saturating_sub(self.ahead() + self.scaled(now)))
     }
 
-    /// The whole units that would be let through now.
-    pub fn room(&self, state: &GcraState, now: SimTime) -> u64 {
-        let ahead = state.arrival.saturating_sub(self.scaled(now));
-        u64::try_from(self.ahead().saturating_sub(ahead) / u128::from(self.per.as_nanos())).unwrap_or(u64::MAX)
+    /// Lets so much through as far as it would be, parts of units too.
+    pub fn fill(&self, state: &mut GcraState, units: u64, now: SimTime) {
+        let arrival = state.arrival.max(self.scaled(now));
+        state.arrival = (arrival + self.cost(units)).min(arrival.max(self.scaled(now) + self.ahead()));
     }
 
     /// Lets so much through in any case.

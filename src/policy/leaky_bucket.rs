@@ -57,10 +57,10 @@ impl LeakyBucket {
         self.drains((self.level_at(state, now) + 1).saturating_sub(self.brim()))
     }
 
-    /// The whole units that fit now.
-    pub fn room(&self, state: &LeakyBucketState, now: SimTime) -> u64 {
-        let room = self.brim().saturating_sub(self.level_at(state, now));
-        u64::try_from(room / u128::from(self.per.as_nanos())).unwrap_or(u64::MAX)
+    /// Pours in as far as it fits, parts of units too.
+    pub fn fill(&self, state: &mut LeakyBucketState, units: u64, now: SimTime) {
+        let level = self.level_at(state, now);
+        *state = LeakyBucketState { level: (level + self.cost(units)).min(level.max(self.brim())), at: now };
     }
 
     /// Pours in, whether it fits or not.

@@ -190,14 +190,13 @@ impl Meter {
 
     /// Charges a refused request: a bucket gives what it has and makes no debt for it; a window or a log counts it.
     pub fn charge_refused(&self, state: &mut MeterState, units: u64, now: SimTime) {
-        let units = match (self, &*state) {
-            (Meter::TokenBucket(bucket), MeterState::TokenBucket(state)) => units.min(bucket.whole_level(state, now)),
-            (Meter::LeakyBucket(bucket), MeterState::LeakyBucket(state)) => units.min(bucket.room(state, now)),
-            (Meter::Gcra(gcra), MeterState::Gcra(state)) => units.min(gcra.room(state, now)),
-            (Meter::InFlight(_), _) => 0,
-            _ => units,
-        };
-        self.charge(state, units, now);
+        match (self, &mut *state) {
+            (Meter::TokenBucket(bucket), MeterState::TokenBucket(state)) => bucket.drain(state, units, now),
+            (Meter::LeakyBucket(bucket), MeterState::LeakyBucket(state)) => bucket.fill(state, units, now),
+            (Meter::Gcra(gcra), MeterState::Gcra(state)) => gcra.fill(state, units, now),
+            (Meter::InFlight(_), _) => {}
+            _ => self.charge(state, units, now),
+        }
     }
 
     /// Takes back a part of what was charged at an instant: nothing of what has passed out of a window since.

@@ -130,9 +130,10 @@ impl TokenBucket {
         if level > 0 { SimDuration::ZERO } else { ceil_div(1 - level, self.amount) }
     }
 
-    /// The whole tokens that are there.
-    pub fn whole_level(&self, state: &TokenBucketState, now: SimTime) -> u64 {
-        u64::try_from(self.level_at(state, now).max(0) / self.cost(1)).unwrap_or(u64::MAX)
+    /// Takes the tokens as far as they are there, parts of them too: no debt is made.
+    pub fn drain(&self, state: &mut TokenBucketState, tokens: u64, now: SimTime) {
+        let level = self.level_at(state, now);
+        *state = TokenBucketState { level: (level - self.cost(tokens)).max(level.min(0)), at: now };
     }
 
     /// Gives tokens back; what does not fit is lost.

@@ -118,9 +118,14 @@ impl<'a> LimitsState<'a> {
         limit.told(&self.meters[index], &self.levels[index], wait, now)
     }
 
+    /// Whether some limit charges refused requests.
+    pub fn charges_refused(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| rare.charges_refused)
+    }
+
     /// A request was refused, by whichever limit: it is charged to those that charge refusals. Whether there are such.
     pub(super) fn charge_refused(&mut self, now: SimTime, request: &Request<'_>) -> bool {
-        if !self.rare.as_ref().is_some_and(|rare| rare.charges_refused) {
+        if !self.charges_refused() {
             return false;
         }
         for (index, limit) in self.limits.iter().enumerate() {

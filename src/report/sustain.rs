@@ -5,6 +5,7 @@ use super::quantity::{TimeUnit, Unit};
 use super::story::Subject;
 use crate::experiment::Figure;
 use crate::explain::{Sustain, words};
+use crate::provider::Abandoned;
 use crate::stats::proportion;
 
 /// Whether an overload can outlive its cause, and why: sentences without full stops.
@@ -16,13 +17,18 @@ pub fn conditions(sustain: &Sustain) -> Vec<String> {
             many(sustain.load)
         )];
     }
-    let late = match (sustain.notices, sustain.queue, sustain.patience) {
-        (true, ..) => "the server notices who has left, so that nothing is done for nobody".to_owned(),
-        (false, _, None) => "nobody gives up, so that every answer is in time".to_owned(),
-        (false, None, Some(patience)) => {
+    if sustain.abandoned == Abandoned::Cancelled {
+        return vec![
+            "no overload can take every answer: the server stops when a caller leaves, and does nothing for nobody"
+                .to_owned(),
+        ];
+    }
+    let late = match (sustain.queue, sustain.patience) {
+        (_, None) => "nobody gives up, so that every answer is in time".to_owned(),
+        (None, Some(patience)) => {
             format!("the queue has no end and callers wait {}", words::duration(patience))
         }
-        (false, Some(queue), Some(patience)) => {
+        (Some(queue), Some(patience)) => {
             format!("a full queue is {} of work and callers wait {}", words::duration(queue), words::duration(patience))
         }
     };
@@ -44,7 +50,11 @@ pub fn conditions(sustain: &Sustain) -> Vec<String> {
         } else {
             format!("it cannot below {} requests for each call that fails", Unit::Ratio.full(sustain.safe_requests()))
         };
-        return vec![format!("an overload can outlive its cause: {late}, and {asked}"), safe];
+        let mut said = vec![format!("an overload can outlive its cause: {late}, and {asked}"), safe];
+        if sustain.abandoned != Abandoned::Served {
+            said.push("it lasts less often where the server looks who still waits: only what is in service is done for nobody".to_owned());
+        }
+        return said;
     }
     let why = if sustain.can_be_late() { asked } else { late };
     vec![format!("an overload ends with its cause, sooner or later: {why}")]

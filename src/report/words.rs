@@ -19,6 +19,10 @@ pub fn spelled(value: f64) -> String {
 
 /// The plural of a class's name, by the rules of English that cover nearly all of them.
 pub fn plural(name: &str) -> String {
+    // A name of one letter is not a word.
+    if name.chars().count() < 2 {
+        return format!("{name}s");
+    }
     let vowel_before_y = || name.chars().rev().nth(1).is_some_and(|c| "aeiou".contains(c));
     if name.ends_with('y') && !vowel_before_y() {
         format!("{}ies", &name[..name.len() - 1])
@@ -97,6 +101,7 @@ mod tests {
             ("digest", "digests"),
             ("mailbox", "mailboxes"),
             ("jobs", "jobs"),
+            ("y", "ys"),
         ] {
             assert_eq!(plural(one), many);
         }

@@ -377,3 +377,26 @@ fn sizes_from_a_trace_need_a_column_for_them() {
     assert_eq!(scenario("{ at = [\"0s\"] }", "input_tokens = \"trace\""), Err(message.to_owned()));
     assert_eq!(scenario("{ at = [\"0s\"] }", "input_tokens = 1, output_tokens = \"trace\""), Err(message.to_owned()));
 }
+
+#[test]
+fn refusals_that_cost_a_request_lock_out_whoever_does_not_wait() {
+    // By hand: ten a minute, and one asked for every 3 s, in which half a request flows in. A full bucket falls by half
+    // a request each time and lets 19 through; from then on each refusal takes the half that has come, for ever.
+    let times: Vec<f64> = (0..100).map(|n| f64::from(n) * 3.0).collect();
+    let through = |algorithm: &str, costs: &str| {
+        let limit = format!(
+            "[provider.limits.rpm]\ncounts = \"requests\"\namount = 10\nper = \"1m\"\nalgorithm = \"{algorithm}\"\n\
+             refused_costs = \"{costs}\""
+        );
+        let scenario = world(&limit, &[class("polling", NOTHING, &times)]);
+        let lowest = Run::of(&scenario, 1).number("limits.rpm.lowest_share");
+        (delivered(&scenario, 0).iter().filter(|delivered| **delivered).count(), lowest)
+    };
+    for algorithm in ["token_bucket", "leaky_bucket", "gcra"] {
+        let (count, lowest) = through(algorithm, "request");
+        assert_eq!(count, 19, "{algorithm}");
+        assert!(lowest < 1e-6, "{algorithm}: {lowest}");
+        // Where refusals cost nothing, every second one is served: 10 at first, and 5 in 30 s.
+        assert_eq!(through(algorithm, "nothing").0, 59, "{algorithm}");
+    }
+}

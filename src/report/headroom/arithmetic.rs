@@ -25,13 +25,16 @@ pub fn arithmetic(asked: &Asked<'_>) -> Vec<String> {
         ));
         out.extend(pressure.lasts().map(|seconds| {
             let unit = Unit::Time(TimeUnit::of(seconds));
+            let left = pressure.flow - pressure.background - pressure.others;
+            let only = if left > 0.0 {
+                format!("Only if {} needed less than {} would it last for ever.", asked.live(), of(left))
+            } else {
+                "A backlog alone takes all that flows in.".to_owned()
+            };
             format!(
-                "That is {} more than flows in: a full bucket lasts {} of backlog, and then live traffic pays. Only if \
-                 {} needed less than {} would it last for ever.",
+                "That is {} more than flows in: a full bucket lasts {} of backlog, and then live traffic pays. {only}",
                 of(-pressure.slack()),
                 unit.full(seconds),
-                asked.live(),
-                of((pressure.flow - pressure.background - pressure.others).max(0.0)),
             )
         }));
     }

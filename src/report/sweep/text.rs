@@ -89,7 +89,8 @@ fn of_two(page: &mut Page, swept: &Swept<'_>) {
                 .map(|other| {
                     let point = sweep.point(&[other, at]);
                     let sign = if point == sweep.reference { "▸" } else { "" };
-                    format!("{sign}{}{}", cell(&sweep.points[point].cells[*row], swept.unit(*row)), stars[point])
+                    let own = &sweep.points[point].cells[*row];
+                    format!("{sign}{}{}{}", cell(own, swept.unit(*row)), dagger(own), stars[point])
                 })
                 .collect(),
         };
@@ -102,6 +103,18 @@ fn of_two(page: &mut Page, swept: &Swept<'_>) {
         "  ",
         &format!("rows: {}; columns: {}{}", down.paths.join(", "), across.paths.join(", "), current(swept)),
     );
+}
+
+/// The sign of a mean that is of some seeds only, since it is a time that is never in the others.
+pub fn dagger(own: &crate::experiment::compare::Cell) -> &'static str {
+    if own.never > 0 && !own.is_never() { "†" } else { "" }
+}
+
+/// Whether some shown mean has that sign.
+pub fn has_dagger(swept: &Swept<'_>) -> bool {
+    let rows = || swept.shown.iter();
+    swept.sweep.axes.len() == 2
+        && swept.sweep.points.iter().any(|point| rows().any(|row| !dagger(&point.cells[*row]).is_empty()))
 }
 
 /// How well the worst-known mean of a table is known.
@@ -125,7 +138,7 @@ fn foot(page: &mut Page, swept: &Swept<'_>) {
         "  ",
         &format!(
             "{}, variant {}: {grid} {}{}, each the mean of {} {} that all of them met, ± 95 %: seed {}{}. \
-             * cannot be told from the least by paired differences; ▸ is the file as it stands",
+             * cannot be told from the least by paired differences; {}▸ is the file as it stands",
             swept.scenario.name,
             swept.scenario.variant,
             if sweep.grid == 1 { "point" } else { "points" },
@@ -134,6 +147,7 @@ fn foot(page: &mut Page, swept: &Swept<'_>) {
             if n == 1 { "seed" } else { "seeds" },
             sweep.seed.0,
             if n == 1 { "" } else { " and seeds mixed from it" },
+            if has_dagger(swept) { "† is never in some seeds, and the mean is of the others; " } else { "" },
         ),
     );
 }

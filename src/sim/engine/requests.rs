@@ -156,8 +156,12 @@ impl<O: Observer> Engine<'_, O> {
             AnsweredBy::Fault(_) | AnsweredBy::Nobody | AnsweredBy::Window | AnsweredBy::Full => {}
             // A script has answered in its place.
             AnsweredBy::Service if !verdict.admitted => {}
-            AnsweredBy::Slots(slots) => self.slots[slots].refused += 1,
+            AnsweredBy::Slots(slots) => {
+                self.slots[slots].refused += 1;
+                self.levels_fell(request);
+            }
             AnsweredBy::Limit(limit) => {
+                self.levels_fell(request);
                 self.limits[limit].refused += 1;
                 let limits = self.provider.limits();
                 self.limits[limit].impossible += u64::from(limits.can_never_admit(limit, request));
@@ -172,6 +176,20 @@ impl<O: Observer> Engine<'_, O> {
                     let (meter, level) = self.provider.limits().of(index);
                     self.levels[index].fell(narrow, now, meter, level);
                 }
+            }
+        }
+    }
+
+    /// A refused request may have been charged as well.
+    fn levels_fell(&mut self, request: &Request<'_>) {
+        if !self.provider.limits().charges_refused() {
+            return;
+        }
+        let (narrow, now) = (self.clock.narrow(), self.clock.now());
+        for (index, limit) in self.scenario.provider.limits.iter().enumerate() {
+            if limit.covers(request.class, request.model) {
+                let (meter, level) = self.provider.limits().of(index);
+                self.levels[index].fell(narrow, now, meter, level);
             }
         }
     }

@@ -120,3 +120,12 @@ fn the_budget_that_explain_advises_ends_the_outage() {
     let set = warned.hint.trim_start_matches("set `").trim_end_matches('`').replacen(" = ", "=", 1);
     assert_eq!((stuck(&[]), stuck(&[&set])), (1.0, 0.0));
 }
+
+/// By hand: 80 wait when the server goes on and two a second less come than it does, so that its queue is as short as
+/// before, or empty, 40 s later; by then everybody is answered.
+#[test]
+fn a_run_has_not_recovered_while_requests_wait_for_a_server() {
+    let run = Run::of(&shipped("metastable", "once", &[]), 1);
+    let recovered = run.number("recovery.total_s");
+    assert!((35.0..=45.0).contains(&recovered), "{recovered}");
+}
