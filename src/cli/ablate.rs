@@ -48,7 +48,7 @@ pub(super) fn ablate(args: &AblateArgs) -> anyhow::Result<ExitCode> {
         (None, Format::Text) => Some(folder_named(&[&base.name, "ablate", &base.variant], args.experiment.seed)),
         (None, Format::Json) => None,
     };
-    let folder = path.as_deref().map(|path| Folder::prepare(path, &NAMES)).transpose()?;
+    let folder = path.as_deref().map(|path| Folder::beside(path, &NAMES, args.scenario.inputs())).transpose()?;
     let interrupt = Interrupt::listen()?;
     let journal = Journal::open(path.as_deref(), args.experiment.quiet);
     let result = with_progress(&args.experiment, &interrupt, &journal, |plan| {

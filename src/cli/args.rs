@@ -1,7 +1,7 @@
 //! The arguments. Each help text says what a value means and what is done without it; bounds refuse values that are
 //! typing errors, with the remedy in the message.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -240,6 +240,11 @@ impl ScenarioArgs {
     /// The file and its patch files, read.
     pub(super) fn source(&self) -> anyhow::Result<Source> {
         Source::read_with(&self.file, &self.with)
+    }
+
+    /// The files that are read, traces left out.
+    pub(super) fn inputs(&self) -> impl Iterator<Item = &Path> {
+        std::iter::once(&self.file).chain(&self.with).map(PathBuf::as_path)
     }
 }
 

@@ -25,7 +25,7 @@ const NAMES: [&str; 5] = ["comparison.html", "comparison.svg", "comparison.png",
 pub(super) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let read = arms::read(args)?;
     let path = folder(&args.experiment, &read);
-    let folder = path.as_deref().map(|path| Folder::prepare(path, &NAMES)).transpose()?;
+    let folder = path.as_deref().map(|path| Folder::beside(path, &NAMES, args.inputs())).transpose()?;
     let interrupt = Interrupt::listen()?;
     let journal = Journal::open(path.as_deref(), args.experiment.quiet);
     let arms: Vec<Arm<'_>> = read.iter().map(|arm| Arm { name: &arm.name, scenario: &arm.scenario }).collect();

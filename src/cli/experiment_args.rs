@@ -1,6 +1,6 @@
 //! The arguments of the verbs that compare: which arms, how many seeds, what to write.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -164,6 +164,16 @@ pub(super) struct ExperimentArgs {
     /// Say nothing on standard error but errors
     #[arg(long, short)]
     pub(super) quiet: bool,
+}
+
+impl CompareArgs {
+    /// The files that are read, traces left out.
+    pub(super) fn inputs(&self) -> impl Iterator<Item = &Path> {
+        let end = |other: &str| other.rsplit_once(".toml:").map_or(other.len(), |(stem, _)| stem.len() + ".toml".len());
+        let others = self.others.iter().map(move |other| Path::new(&other[..end(other)]));
+        let own = std::iter::once(&self.file).chain(&self.with).chain(&self.patch_file).map(PathBuf::as_path);
+        own.chain(others)
+    }
 }
 
 impl ExperimentArgs {

@@ -53,6 +53,22 @@ impl Folder {
         Ok(folder)
     }
 
+    /// The same, where none of these inputs would be replaced.
+    pub(super) fn beside<'a>(
+        path: &Path,
+        names: &[&str],
+        inputs: impl IntoIterator<Item = &'a Path>,
+    ) -> anyhow::Result<Folder> {
+        let replaced = |input: &&Path| names.iter().any(|name| same(&path.join(name), input));
+        if let Some(input) = inputs.into_iter().find(replaced) {
+            return Err(anyhow!(
+                "`{OUT}` would replace `{}`, which is read\nhint: choose another folder with {OUT}",
+                shown(input)
+            ));
+        }
+        Folder::prepare(path, names)
+    }
+
     /// Whether a path is one of these files in the folder.
     pub(super) fn holds(&self, path: &Path, names: &[&str]) -> bool {
         names.iter().any(|name| same(&self.path.join(name), path))

@@ -53,7 +53,7 @@ pub(super) fn headroom(args: &HeadroomArgs) -> anyhow::Result<ExitCode> {
         (None, Format::Text) => Some(folder_named(&[&base.name, "headroom", &base.variant], args.seed)),
         (None, Format::Json) => None,
     };
-    let folder = path.as_deref().map(|path| Folder::prepare(path, &NAMES)).transpose()?;
+    let folder = path.as_deref().map(|path| Folder::beside(path, &NAMES, args.scenario.inputs())).transpose()?;
     let interrupt = Interrupt::listen()?;
     let journal = Journal::open(path.as_deref(), args.quiet);
     let progress = Progress::over(Some(1), args.quiet);

@@ -22,6 +22,9 @@ use crate::random::Seed;
 /// The name of the file.
 const NAME: &str = "unfinished.rows";
 
+/// What such a file begins with.
+const KIND: &str = "retrycast rows";
+
 /// The rows of an experiment that is at work.
 #[derive(Debug, Default)]
 pub(super) struct Journal {
@@ -41,6 +44,11 @@ impl Journal {
     pub(super) fn open(folder: Option<&Path>, quiet: bool) -> Journal {
         let Some(folder) = folder else { return Journal::default() };
         let path = folder.join(NAME);
+        let is_ours = |bytes: &[u8]| bytes.starts_with(KIND.as_bytes()) || KIND.as_bytes().starts_with(bytes);
+        if std::fs::read(&path).is_ok_and(|bytes| !is_ours(&bytes)) {
+            // Somebody else's file of the same name stays as it is.
+            return Journal::default();
+        }
         let (earlier, sound) = match read(&path) {
             Ok(text) => rows(&text),
             Err(_) => (BTreeMap::new(), 0),
@@ -132,7 +140,7 @@ fn head() -> String {
         let written = found.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
         Seed(found.len()).key().with(written.map_or(0, |at| at.as_nanos() as u64)).bits()
     });
-    format!("retrycast rows 1, {}, {build:016x}\n", env!("CARGO_PKG_VERSION"))
+    format!("{KIND} 1, {}, {build:016x}\n", env!("CARGO_PKG_VERSION"))
 }
 
 /// The sound rows of a text, and how many bytes of it are sound.
@@ -229,7 +237,9 @@ mod tests {
         assert_eq!(left(folder.path()), 0);
         std::fs::write(&path, format!("retrycast rows 1, 0.0.0, 0\n{sound}")).unwrap();
         assert_eq!(left(folder.path()), 0);
+        // What somebody else has put there stays.
         std::fs::write(&path, [0xff, 0xfe, 0x00]).unwrap();
         assert_eq!(left(folder.path()), 0);
+        assert_eq!(std::fs::read(&path).unwrap(), [0xff, 0xfe, 0x00]);
     }
 }

@@ -203,7 +203,9 @@ impl<'a> Knob<'a> {
             Over::Budget | Over::Live if quantity != expected || numbers[0] <= 0.0 => {
                 bail!("`--over {name}`: is a share of the limit\nhint: write it above 0 %, such as {name}=20%..60%")
             }
-            Over::Workers | Over::Limit if quantity == Quantity::Share || numbers[0] < 1.0 => {
+            Over::Workers | Over::Limit
+                if quantity == Quantity::Share || numbers[0] < 1.0 || numbers.iter().any(|n| n.fract() != 0.0) =>
+            {
                 bail!("`--over {name}`: is an amount\nhint: write whole numbers from 1 up")
             }
             Over::Budget | Over::Workers | Over::Limit | Over::Live => {
@@ -260,7 +262,15 @@ impl Settings for Knob<'_> {
         let is_present = self.present.is_some_and(|now| now.total_cmp(&value).is_eq());
         let own = if is_present { Vec::new() } else { self.sets(value) };
         let sets: Vec<String> = self.args.scenario.set.iter().cloned().chain(own).collect();
-        let mut scenario = engine::load_with(self.source, self.asked(&sets))?;
+        let tried = |error: anyhow::Error| {
+            let sets = &sets[self.args.scenario.set.len()..];
+            anyhow!(
+                "`--over` tries {}, and that is no scenario\nhint: ask for other values, such as --over WORD=FROM..TO\n{error}",
+                sets.join(", ")
+            )
+        };
+        let mut scenario = engine::load_with(self.source, self.asked(&sets))
+            .map_err(|error| if is_present { error } else { tried(error) })?;
         if self.over == Over::Live && !is_present {
             let factor = value / self.need;
             for class in scenario.traffic.iter_mut().filter(|class| self.parties.live.contains(&class.name)) {

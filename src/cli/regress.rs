@@ -48,12 +48,14 @@ fn record(args: &RecordArgs) -> anyhow::Result<ExitCode> {
             shown(&file.path)
         );
     }
+    refuse_other(&args.set.baseline)?;
     let loaded = regress_files::load(&files, &args.set, &[])?;
     let sources = paths.iter().map(|path| regress_files::name(path)).collect::<anyhow::Result<Vec<String>>>()?;
     // Before the first file is made: whoever interrupts from now on finds nothing left behind. And the file before the
     // runs: whoever waits for them must not learn then that it cannot be written.
     let interrupt = Interrupt::listen()?;
-    let mut file = Growing::at(&args.set.baseline, "--baseline")?;
+    // A program that is killed leaves no file beside it: this one goes again at once.
+    drop(Growing::at(&args.set.baseline, "--baseline")?);
     let replicates = args.seeds();
     let Some(now) = regress_files::run(&loaded, args.seed, replicates, &args.set, &interrupt)? else {
         return Ok(interrupted(args.set.quiet, None));
@@ -67,6 +69,7 @@ fn record(args: &RecordArgs) -> anyhow::Result<ExitCode> {
         recorded: now.into_iter().map(|now| now.recorded).collect(),
     };
     let text = baseline::text(&recorded, &measures);
+    let mut file = Growing::at(&args.set.baseline, "--baseline")?;
     let written = {
         use std::io::Write as _;
         let mut writer = file.writer();
@@ -91,6 +94,19 @@ fn record(args: &RecordArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A file that holds something else is not replaced.
+fn refuse_other(path: &Path) -> anyhow::Result<()> {
+    let Ok(bytes) = std::fs::read(path) else { return Ok(()) };
+    let text = String::from_utf8_lossy(&bytes);
+    if text.trim().is_empty() || text.contains(baseline::FORMAT) {
+        return Ok(());
+    }
+    bail!(
+        "`--baseline` would replace `{}`, which is no baseline\nhint: give the baseline a name of its own",
+        shown(path)
+    )
+}
+
 fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let baseline = read_baseline(&args.set.baseline)?;
     let is_all = args.set.files.is_empty();
@@ -104,7 +120,8 @@ fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     };
     let (seed, replicates) = seeds(args, &baseline)?;
     let interrupt = Interrupt::listen()?;
-    let folder = args.out.as_deref().map(|path| Folder::prepare(path, &NAMES)).transpose()?;
+    let folder =
+        args.out.as_deref().map(|path| Folder::beside(path, &NAMES, [args.set.baseline.as_path()])).transpose()?;
     let Some(now) = regress_files::run(&loaded, seed, replicates, &args.set, &interrupt)? else {
         return Ok(interrupted(args.set.quiet, None));
     };
@@ -116,7 +133,11 @@ fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         file && (args.set.variants.is_empty() || args.set.variants.contains(&recorded.variant))
     };
     let check = Check::of(&baseline, &now, (seed, replicates), &tolerances, &is_asked);
-    if check.cases.is_empty() {
+    let is_known = |case: &&Now| {
+        let own = &case.recorded;
+        baseline.recorded.iter().any(|known| (&known.file, &known.variant) == (&own.file, &own.variant))
+    };
+    if check.cases.is_empty() || !now.iter().any(|case| is_known(&case)) {
         bail!("nothing of this is in `{}`\nhint: record it first", shown(&args.set.baseline));
     }
     let facts = facts(&check, &baseline, &now, &loaded, args);

@@ -27,7 +27,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     // Before the first file is made: whoever interrupts from now on finds nothing left behind.
     let interrupt = Interrupt::listen()?;
     let path = folder(args, &scenario);
-    let folder = path.as_deref().map(|path| Folder::prepare(path, &NAMES)).transpose()?;
+    let folder = path.as_deref().map(|path| Folder::beside(path, &NAMES, args.scenario.inputs())).transpose()?;
     let log = args.log.as_deref().map(|log| log_at(log, &args.scenario.file, folder.as_ref())).transpose()?;
     let in_place = log.as_ref().filter(|log| log.is_in_place()).and(args.log.as_deref()).map(shown);
     let stopped = |why: Stopped| match why {

@@ -61,7 +61,7 @@ pub(super) fn sweep(args: &SweepArgs) -> anyhow::Result<ExitCode> {
         }
         (None, Format::Json) => None,
     };
-    let folder = path.as_deref().map(|path| Folder::prepare(path, &NAMES)).transpose()?;
+    let folder = path.as_deref().map(|path| Folder::beside(path, &NAMES, args.scenario.inputs())).transpose()?;
     let interrupt = Interrupt::listen()?;
     let journal = Journal::open(path.as_deref(), args.experiment.quiet);
     let result =

@@ -140,7 +140,7 @@ pub(super) fn tune(args: &TuneArgs) -> anyhow::Result<ExitCode> {
         (None, Format::Text) => Some(folder_named(&[&base.name, "tune", &base.variant], args.experiment.seed)),
         (None, Format::Json) => None,
     };
-    let folder = path.as_deref().map(|path| Folder::prepare(path, &NAMES)).transpose()?;
+    let folder = path.as_deref().map(|path| Folder::beside(path, &NAMES, args.scenario.inputs())).transpose()?;
     let interrupt = Interrupt::listen()?;
     let journal = Journal::open(path.as_deref(), args.experiment.quiet);
     let tuning = match with_progress(&args.experiment, &interrupt, &journal, |plan| search(task(), plan)) {

@@ -6,6 +6,7 @@ use crate::document::{Field, Reader};
 use crate::provider::Window;
 use crate::random::Distribution;
 use crate::random::distribution::Shape;
+use crate::traffic::arrivals::FirstGap;
 use crate::traffic::{ArrivalProcess, RatePiece, Sizes};
 use crate::units::parse::FASTEST;
 use crate::units::{SimDuration, SimTime};
@@ -45,7 +46,7 @@ fn process(field: &Field<'_>, sizes: &mut Sizes, context: &Context<'_>) -> Optio
         }
         Some((family @ ("gamma" | "weibull"), field)) => {
             let (gap, rates) = (gap(family, &reader), rates(&field, &reader, context));
-            gap.zip(rates).map(|(gap, (pieces, window))| ArrivalProcess::Spaced { gap, pieces, window })
+            gap.zip(rates).map(|((gap, first), (pieces, window))| ArrivalProcess::Spaced { gap, first, pieces, window })
         }
         Some(("count", field)) => count(&field, &reader, window(&reader, context)),
         Some(("every", field)) => {
@@ -155,15 +156,17 @@ fn repeated(points: &[(SimTime, f64)], period: SimDuration, end: SimTime) -> Vec
 }
 
 /// Gaps with mean 1.
-fn gap(family: &str, reader: &Reader<'_>) -> Option<Distribution> {
+fn gap(family: &str, reader: &Reader<'_>) -> Option<(Distribution, FirstGap)> {
     let hint = "write the coefficient of variation of the gaps: 1 is Poisson, 3 comes in bursts";
     let field = reader.need("cv", hint)?;
     let cv = field.number(0.01..=10.0)?;
-    let shape = match family {
-        "gamma" => Shape::Gamma { mean: 1.0, cv },
-        _ => Shape::Weibull { mean: 1.0, shape: weibull_shape(cv) },
+    let (shape, first) = if family == "gamma" {
+        (Shape::Gamma { mean: 1.0, cv }, FirstGap::gamma(cv))
+    } else {
+        let shape = weibull_shape(cv);
+        (Shape::Weibull { mean: 1.0, shape }, FirstGap::weibull(shape))
     };
-    let gap = Distribution::new(shape);
+    let gap = Distribution::new(shape).zip(first);
     gap.or_else(|| field.wrong("cannot be had of this family", "write gamma, or a value between 0.02 and 8"))
 }
 

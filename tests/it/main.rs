@@ -63,6 +63,8 @@ mod guard_errors;
 mod header_grammar;
 #[cfg(feature = "cli")]
 mod headroom;
+#[cfg(feature = "cli")]
+mod inputs;
 mod limit_world;
 mod limiter_oracle;
 mod limits;

@@ -87,6 +87,9 @@ impl<'a> Tuned<'a> {
 
 /// A mean as it is written; a time that is never in most runs is written so.
 pub(crate) fn mean(metric: &Metric, value: f64, horizon_s: f64) -> String {
+    if !value.is_finite() {
+        return crate::report::quantity::UNDEFINED.to_owned();
+    }
     // Never counts as twice the run, so that a mean beyond the run is of runs that are mostly never.
     if value > horizon_s && metric.kind == crate::experiment::measure::Kind::Seconds {
         return "never".to_owned();
