@@ -42,8 +42,17 @@ pub(super) struct Journal {
 impl Journal {
     /// The journal in this folder, with what an earlier start has left there; without a folder nothing is kept.
     pub(super) fn open(folder: Option<&Path>, quiet: bool) -> Journal {
-        let Some(folder) = folder else { return Journal::default() };
-        let path = folder.join(NAME);
+        folder.map_or_else(Journal::default, |folder| Journal::at(folder.join(NAME), quiet))
+    }
+
+    /// The journal of a single file, beside it under its name with an ending more.
+    pub(super) fn beside(file: &Path, quiet: bool) -> Journal {
+        let mut path = file.as_os_str().to_owned();
+        path.push(".unfinished");
+        Journal::at(path.into(), quiet)
+    }
+
+    fn at(path: PathBuf, quiet: bool) -> Journal {
         let is_ours = |bytes: &[u8]| bytes.starts_with(KIND.as_bytes()) || KIND.as_bytes().starts_with(bytes);
         if std::fs::read(&path).is_ok_and(|bytes| !is_ours(&bytes)) {
             // Somebody else's file of the same name stays as it is.

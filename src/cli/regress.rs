@@ -8,7 +8,8 @@ use anyhow::{anyhow, bail};
 use super::compare::said;
 use super::engine::{self, Asked};
 use super::files::{self, Folder, Growing, Item};
-use super::interrupt::{Interrupt, interrupted};
+use super::interrupt::{Interrupt, put_aside};
+use super::journal::Journal;
 use super::regress_args::{CheckArgs, QUICK, RecordArgs, RegressArgs, RegressVerb, ReportFormat};
 use super::regress_files::{self, Loaded};
 use super::run::quoted;
@@ -57,8 +58,9 @@ fn record(args: &RecordArgs) -> anyhow::Result<ExitCode> {
     // A program that is killed leaves no file beside it: this one goes again at once.
     drop(Growing::at(&args.set.baseline, "--baseline")?);
     let replicates = args.seeds();
-    let Some(now) = regress_files::run(&loaded, args.seed, replicates, &args.set, &interrupt)? else {
-        return Ok(interrupted(args.set.quiet, None));
+    let journal = Journal::beside(&args.set.baseline, args.set.quiet);
+    let Some(now) = regress_files::run(&loaded, args.seed, replicates, &args.set, &interrupt, &journal)? else {
+        return Ok(put_aside(args.set.quiet, &journal));
     };
     let measures: Vec<Measure> = now.iter().flat_map(|now| now.measures.iter().cloned()).collect();
     let recorded = Baseline {
@@ -77,9 +79,10 @@ fn record(args: &RecordArgs) -> anyhow::Result<ExitCode> {
     };
     written.map_err(|error| file.refused(&error))?;
     if interrupt.is_set() {
-        return Ok(interrupted(args.set.quiet, None));
+        return Ok(put_aside(args.set.quiet, &journal));
     }
     files::publish(file.complete()?.into_iter().collect())?;
+    journal.finish();
     interrupt.let_go();
     if !args.set.quiet {
         let plural = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
@@ -122,8 +125,9 @@ fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let interrupt = Interrupt::listen()?;
     let folder =
         args.out.as_deref().map(|path| Folder::beside(path, &NAMES, [args.set.baseline.as_path()])).transpose()?;
-    let Some(now) = regress_files::run(&loaded, seed, replicates, &args.set, &interrupt)? else {
-        return Ok(interrupted(args.set.quiet, None));
+    let journal = Journal::open(args.out.as_deref(), args.set.quiet);
+    let Some(now) = regress_files::run(&loaded, seed, replicates, &args.set, &interrupt, &journal)? else {
+        return Ok(put_aside(args.set.quiet, &journal));
     };
     let folders: Vec<String> =
         paths.iter().filter(|path| path.is_dir()).filter_map(|path| regress_files::name(path).ok()).collect();
@@ -148,9 +152,10 @@ fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         None => Vec::new(),
     };
     if interrupt.is_set() {
-        return Ok(interrupted(args.set.quiet, None));
+        return Ok(put_aside(args.set.quiet, &journal));
     }
     files::publish(complete)?;
+    journal.finish();
     interrupt.let_go();
     match args.format {
         ReportFormat::Text => stream::print_coloured(&text::text(&regressed, stream::columns()))?,

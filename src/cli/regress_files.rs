@@ -13,6 +13,7 @@ use crate::random::Seed;
 use crate::scenario::Scenario;
 
 use super::interrupt::Interrupt;
+use super::journal::Journal;
 use super::progress::Progress;
 use super::regress_args::SetArgs;
 
@@ -125,6 +126,7 @@ pub(super) fn run(
     replicates: u64,
     args: &SetArgs,
     interrupt: &Interrupt,
+    journal: &Journal,
 ) -> anyhow::Result<Option<Vec<Now>>> {
     let progress = Progress::over(Some(loaded.len() as u64 * replicates), args.quiet);
     let mut out = Vec::new();
@@ -133,7 +135,7 @@ pub(super) fn run(
         let at = |done: f64| progress.at(before + done);
         let terms = Terms { progress: &at, most_requests: args.max_requests, ..Terms::new(interrupt.flag()) };
         let arm = Arm { name: &one.scenario.variant, scenario: &one.scenario };
-        let plan = Plan { threads: args.threads, ..Plan::new(Seed(seed), terms) };
+        let plan = Plan { threads: args.threads, kept: journal, ..Plan::new(Seed(seed), terms) };
         match Trial::run(&[arm], replicates, plan) {
             Ok(trial) => out.push(Now {
                 recorded: Recorded::of(one.file.clone(), &one.scenario, one.settings.clone(), &trial),
