@@ -187,7 +187,7 @@ fn what_cannot_be_compared_is_refused_with_the_remedy() {
         (
             &["compare", "report_storm.toml"][..],
             "which of the variants of `report_storm.toml` are to be compared?\nhint: variants are `before`, `after`, \
-             `short_bucket`, `mild_before`, `mild_after`; write --arms before,after",
+             `tuned`, `short_bucket`, `mild_before`, `mild_after`; write --arms before,after",
         ),
         (
             &["compare", "one_layer.toml"],
