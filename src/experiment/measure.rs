@@ -173,6 +173,14 @@ pub fn measures(scenarios: &[&Scenario]) -> Vec<Measure> {
             out.push(measure(&Part::Whole, Of::Run, &key, Kind::Seconds, headline));
         }
     }
+    let mut alerts: Vec<&str> = Vec::new();
+    for alert in scenarios.iter().flat_map(|scenario| &scenario.alerts) {
+        if !alerts.contains(&alert.name.as_str()) {
+            alerts.push(&alert.name);
+            let key = format!("alerts.{}.firing_s", alert.name);
+            out.push(measure(&Part::Whole, Of::Run, &key, Kind::Seconds, false));
+        }
+    }
     out
 }
 

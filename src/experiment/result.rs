@@ -3,6 +3,7 @@
 use super::tracks::Track;
 use crate::metrics::{Number, Tree};
 use crate::observe::Timeline;
+use crate::observe::alerts::AlertRecord;
 use crate::random::Seed;
 use crate::stats::Statistic;
 
@@ -68,4 +69,6 @@ pub struct RunResult {
     pub queue_bands: Vec<Band>,
     /// What each task of the run with the seed itself did; empty where the run is too large to be told so.
     pub tracks: Vec<Track>,
+    /// For each alert, when it fired in the run with the seed itself.
+    pub alerts: Vec<AlertRecord>,
 }

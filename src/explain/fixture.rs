@@ -131,6 +131,7 @@ pub(crate) fn scenario(
         clients,
         traffic,
         phases: Vec::new(),
+        alerts: Vec::new(),
     }
 }
 

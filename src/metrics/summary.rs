@@ -5,13 +5,15 @@ use super::recovery::recovery;
 use super::stuck::{STUCK, goodput_at_end};
 use super::tree::{Number, Tree};
 use crate::observe::Outcome;
+use crate::observe::alerts::AlertRecord;
 use crate::observe::outcome::{CapacityCounts, GuardCounts, LimitCounts};
 use crate::policy::{Guard, Mechanism};
 use crate::provider::Window;
 use crate::scenario::Scenario;
 use crate::units::{SimDuration, SimTime};
 
-/// All numbers of one run: `classes`, `phases`, `recovery`, `limits`, where servers are limited `capacity`, `guards`.
+/// All numbers of one run: `classes`, `phases`, `recovery`, `limits`, where servers are limited `capacity`, `guards`, and
+/// `alerts` where there are such.
 pub fn summarize(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
     let whole = Window { from: SimTime::ZERO, to: scenario.horizon };
     let mut top = vec![("classes".to_owned(), classes(scenario, outcome, whole, 0..outcome.plan.cells()))];
@@ -34,6 +36,11 @@ pub fn summarize(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
     let guards = scenario.guards.iter().zip(&outcome.guards);
     let guards = guards.map(|(guard, counts)| (guard.name.clone(), guard_table(guard, counts))).collect();
     top.push(("guards".to_owned(), Tree::Table(guards)));
+    if !scenario.alerts.is_empty() {
+        let alerts = scenario.alerts.iter().zip(&outcome.alerts);
+        let alerts = alerts.map(|(alert, record)| (alert.name.clone(), alert_table(record))).collect();
+        top.push(("alerts".to_owned(), Tree::Table(alerts)));
+    }
     Tree::Table(top)
 }
 
@@ -125,6 +132,23 @@ fn guard_table(guard: &Guard, counts: &GuardCounts) -> Tree<Number> {
         table.push(("most_in_use".to_owned(), count(counts.most_in_use)));
     }
     Tree::Table(table)
+}
+
+/// When an alert fired first, and how long it did in all.
+fn alert_table(record: &AlertRecord) -> Tree<Number> {
+    let first = record.firings.first();
+    let seconds = |time: Option<SimTime>| real(time.map_or(f64::NAN, SimTime::as_secs_f64));
+    let number = |n: Option<u64>| Tree::Leaf(Number { value: n.map_or(f64::NAN, |n| n as f64), whole: true });
+    Tree::Table(vec![
+        ("fired".to_owned(), count(record.fired)),
+        ("held_from_s".to_owned(), seconds(first.map(|firing| firing.held_from))),
+        ("fired_s".to_owned(), seconds(first.map(|firing| firing.fired))),
+        ("cleared_s".to_owned(), seconds(first.and_then(|firing| firing.cleared))),
+        ("hit_before".to_owned(), number(first.map(|firing| firing.hit_before))),
+        ("hit".to_owned(), number(first.map(|firing| firing.hit))),
+        ("extreme".to_owned(), real(first.map_or(f64::NAN, |firing| firing.extreme))),
+        ("firing_s".to_owned(), real(record.firing.as_secs_f64())),
+    ])
 }
 
 fn count(n: u64) -> Tree<Number> {

@@ -4,6 +4,7 @@
 //! A task and what becomes of it belong to the cell in which it arrived; a call, its requests and their answers to the
 //! cell in which the call began; a worker's time to the cell in which it passes.
 
+use super::alerts::Places;
 use super::by_model::{ModelLedger, ModelTotal};
 use super::timeline::WorkerActivity;
 use crate::policy::answer::{Answer, Outcome};
@@ -43,6 +44,12 @@ impl AnswerIndex {
     /// The names in order: statuses, `timeout`, `dropped`, and `cancelled` where there can be such.
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// The places of the answers that alerts tell apart.
+    pub fn places(&self) -> Places {
+        let of = |name: &str| self.names.iter().position(|known| known == name);
+        Places { delivered: of("200").unwrap_or(0), overloaded: ["529", "503"].into_iter().filter_map(of).collect() }
     }
 
     /// The place of an answer.

@@ -1,6 +1,7 @@
 //! What a run leaves behind: counts per class and cell of time, latencies, and series over time. The engine writes
 //! them as it goes; `metrics` reads them afterwards. Neither knows the other.
 
+pub mod alerts;
 pub mod by_model;
 pub mod clock;
 pub mod layer_rows;

@@ -1,5 +1,6 @@
 //! Everything that one run produced, as plain data.
 
+use super::alerts::AlertRecord;
 use super::ledger::{AnswerIndex, ClassLedger};
 use super::phases::PhasePlan;
 use super::timeline::Timeline;
@@ -103,6 +104,8 @@ pub struct Outcome {
     pub capacity: Option<CapacityCounts>,
     /// One for each guard.
     pub guards: Vec<GuardCounts>,
+    /// One for each alert.
+    pub alerts: Vec<AlertRecord>,
     /// Series over time.
     pub timeline: Timeline,
 }

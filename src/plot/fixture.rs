@@ -106,6 +106,7 @@ pub(super) fn scenario(traffic: Vec<TrafficClass>, horizon: f64) -> Scenario {
         clients: Vec::new(),
         traffic,
         phases: Vec::new(),
+        alerts: Vec::new(),
     }
 }
 
@@ -125,6 +126,7 @@ pub(super) fn quiet(scenario: &Scenario, bin: f64, wide: f64) -> RunResult {
         wide_requests: vec![0; wides],
     };
     RunResult {
+        alerts: Vec::new(),
         seed: Seed(1),
         replicates: None,
         digest: 0,

@@ -5,6 +5,7 @@
 //! painted through plotters: by its SVG backend, or by one of our own that fills outlines with tiny-skia.
 
 pub mod ablation;
+mod alerts;
 mod answers;
 mod axis;
 pub mod comparison;

@@ -7,8 +7,10 @@ use serde_json::{Map, Value, json};
 use crate::experiment::Figure;
 use crate::metrics::Tree;
 use crate::observe::Timeline;
+use crate::observe::alerts::{AlertRecord, Firing};
 use crate::observe::timeline::ClassSeries;
 use crate::stats::Statistic;
+use crate::units::SimTime;
 
 use super::counting;
 use super::story::Subject;
@@ -18,6 +20,9 @@ pub const FORMAT: &str = "retrycast.summary/1";
 
 /// The tables of figures, in the order in which the document has them.
 pub const TABLES: [&str; 5] = ["classes", "phases", "recovery", "limits", "guards"];
+
+/// The tables of figures that only some scenarios have; where there is one, it stands behind the others.
+pub const RARE_TABLES: [&str; 2] = ["capacity", "alerts"];
 
 /// The JSON summary of a run.
 pub fn summary(subject: &Subject<'_>) -> Value {
@@ -37,6 +42,11 @@ pub fn summary(subject: &Subject<'_>) -> Value {
     put("counting", counting::SENTENCES.to_vec().into());
     for table in TABLES {
         put(table, result.figures.at(&[table]).map_or_else(|| Map::new().into(), tree));
+    }
+    for table in RARE_TABLES {
+        if let Some(figures) = result.figures.at(&[table]) {
+            put(table, tree(figures));
+        }
     }
     if result.replicates.is_none() {
         put("series", series(subject));
@@ -128,12 +138,33 @@ fn series(subject: &Subject<'_>) -> Value {
         .zip(&timeline.limits)
         .map(|(limit, curve)| (limit.name.clone(), json!({ "lowest_share": lowest(timeline, &curve.lowest) })))
         .collect();
-    json!({
+    let mut series = json!({
         "bin_s": real(timeline.wide.as_secs_f64()),
         "from_s": (0..wides).map(|i| real(timeline.wide_start(i).as_secs_f64())).collect::<Value>(),
         "classes": classes,
         "limits": limits,
-    })
+    });
+    if !subject.scenario.alerts.is_empty() {
+        let alerts = subject.scenario.alerts.iter().zip(&subject.result.alerts);
+        series["alerts"] = alerts.map(|(alert, record)| (alert.name.clone(), firings(record))).collect();
+    }
+    series
+}
+
+/// Every firing of an alert.
+fn firings(record: &AlertRecord) -> Value {
+    let seconds = |time: SimTime| real(time.as_secs_f64());
+    let one = |firing: &Firing| {
+        json!({
+            "held_from_s": seconds(firing.held_from),
+            "fired_s": seconds(firing.fired),
+            "cleared_s": firing.cleared.map(seconds),
+            "hit_before": firing.hit_before,
+            "hit": firing.hit,
+            "extreme": real(firing.extreme),
+        })
+    };
+    record.firings.iter().map(one).collect()
 }
 
 fn class_series(timeline: &Timeline, series: &ClassSeries) -> Value {

@@ -3,6 +3,7 @@
 //! its path, and a figure that is absent or undefined is left out or printed as "–", never as zero.
 
 pub mod ablation;
+pub mod alerts;
 pub mod comparison;
 pub mod counting;
 pub mod csv;

@@ -42,6 +42,7 @@ pub fn summary() -> Value {
                 "Requests at the servers; only where these are limited. `goodput_at_end` is the share of what was asked \
                 for in the last quarter of the time after the last fault window, its last tenth left out, that was \
                 answered; `stuck` is 1 where that is less than a half."),
+            "alerts": named("$alert", "One entry for each alert; only where the file has any."),
             "series": {"$ref": "#/$defs/series"},
         },
         "$defs": definitions(),
@@ -131,6 +132,10 @@ fn definitions() -> Value {
         ),
         "$guard": leaves(&["trips", "refused", "waits", "waited_s", "most_in_use"],
             "Numbers of one guard; `most_in_use` is of semaphores and pools only."),
+        "$alert": leaves(&["fired", "held_from_s", "fired_s", "cleared_s", "hit_before", "hit", "extreme", "firing_s"],
+            "How often an alert fired, and of the first time: when its rule began to hold, when it fired and cleared, how \
+            many tasks had been hit when it fired and when it cleared, and the most extreme value; `firing_s` is all of \
+            the time in which it fired."),
         "$layer": leaves(&["entered", "retries", "exhausted", "gave_up", "refused", "waited_s"],
             "Numbers of one element of a client."),
         "$model": {
@@ -200,6 +205,15 @@ fn series() -> Value {
             "limits": {"type": "object", "additionalProperties": {
                 "type": "object", "required": ["lowest_share"], "properties": {"lowest_share": numbers()},
             }},
+            "alerts": {"type": "object", "additionalProperties": list(json!({
+                "type": "object",
+                "required": ["held_from_s", "fired_s", "cleared_s", "hit_before", "hit", "extreme"],
+                "properties": {
+                    "held_from_s": {"type": "number"}, "fired_s": {"type": "number"},
+                    "cleared_s": {"type": ["number", "null"]}, "extreme": {"type": ["number", "null"]},
+                    "hit_before": {"type": "integer"}, "hit": {"type": "integer"},
+                },
+            }))},
         },
     })
 }

@@ -2,6 +2,7 @@
 //! (clients, guards) that meet it. This layer is the only one that refuses input; past it nothing about input can
 //! fail.
 
+mod alerts;
 mod arrivals;
 mod budget;
 mod capacity;
@@ -45,6 +46,7 @@ use crate::provider::{Provider, Window};
 use crate::traffic::TrafficClass;
 use crate::units::{SimDuration, SimTime};
 
+pub use alerts::{Alert, Scale, Watched};
 pub use patches::PatchFile;
 pub use provider::SCRIPT_CLOCK;
 pub use refusal::Refusal;
@@ -79,6 +81,8 @@ pub struct Scenario {
     pub traffic: Vec<TrafficClass>,
     /// The phases that the file adds to the default ones.
     pub phases: Vec<NamedPhase>,
+    /// The alerts, in the order of the file.
+    pub alerts: Vec<Alert>,
 }
 
 /// A phase that the file names.

@@ -7,7 +7,7 @@ use super::patches::{self, PatchFile};
 use super::refusal::Refusal;
 use super::step_clients::Known;
 use super::variants::{self, Variants};
-use super::{Scenario, check, clients, fixes, guards, phases, provider, requests, traffic};
+use super::{Scenario, alerts, check, clients, fixes, guards, phases, provider, requests, traffic};
 use crate::document::{Faults, Field, Node, Place, Reader, Table, Text, Value, leaves, parse, set};
 use crate::policy::Client;
 use crate::preset::Preset;
@@ -237,6 +237,7 @@ fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scena
     let known = Known { read: &clients, written };
     let classes = traffic::traffic(traffic_field.as_ref(), &known, &context);
     let phases = phases::phases(reader.get("phases").as_ref(), &read_provider.windows, &context);
+    let alerts = alerts::alerts(reader.get("alerts").as_ref(), &context);
     let origin = phases::origin(reader.get("origin").as_ref(), &read_provider.windows, &context);
     reader.finish();
     check::check(
@@ -269,6 +270,7 @@ fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scena
         clients,
         traffic,
         phases: phases?,
+        alerts: alerts?,
     })
 }
 

@@ -1,6 +1,7 @@
 //! A record knows its answer before the run does. Answers differ in few ways but for the length of their hint, so each
 //! way is kept once, with all that is counted by it, and a record keeps its number and the hint: ten bytes.
 
+use crate::observe::alerts::Places;
 use crate::observe::{AnswerIndex, AnswerKind, WorkerActivity};
 use crate::policy::answer::{Answer, Hint};
 use crate::units::SimDuration;
@@ -52,11 +53,12 @@ impl Known {
 pub(super) struct Answers {
     known: Vec<Known>,
     index: AnswerIndex,
+    places: Places,
 }
 
 impl Answers {
     pub(super) fn new(index: AnswerIndex) -> Answers {
-        let mut answers = Answers { known: Vec::new(), index };
+        let mut answers = Answers { known: Vec::new(), places: index.places(), index };
         answers.learn(&Answer::DELIVERED);
         answers
     }
@@ -88,6 +90,11 @@ impl Answers {
     #[inline]
     pub(super) fn get(&self, id: AnswerId) -> &Known {
         &self.known[id.0 as usize]
+    }
+
+    /// The places of those that alerts tell apart.
+    pub(super) const fn places(&self) -> &Places {
+        &self.places
     }
 
     /// The answers that are counted apart.

@@ -56,6 +56,11 @@ impl Workforce {
         !self.queue.is_empty()
     }
 
+    /// How many wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
     /// The idle workers; the last one goes first.
     pub(super) fn idle(&self) -> &[u32] {
         &self.idle

@@ -14,6 +14,7 @@
 //! - `conservation`: what must add up, adds up, in random scenarios from `small_world` and `wide_world`.
 //! - `concurrency`: semaphores, connection pools, size checks, and a bucket that credits its sleep twice.
 //! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
+//! - `alerts`: when rules would have fired, worked out by hand, and what is refused of them.
 //! - `gallery`: the pictures of `docs/gallery.md` are today's.
 //! - `golden`: every number of every shipped scenario against `tests/golden/`.
 //! - `request_phases`: what ends a request, when, and as what its client sees it.
@@ -43,6 +44,7 @@
 //! - `stage`: no tests; what the others stand on.
 
 mod ablate;
+mod alerts;
 #[cfg(feature = "cli")]
 mod cli;
 mod compare;

@@ -246,6 +246,24 @@ pub(super) fn guards(subject: &Subject<'_>) -> String {
     format!("<section>\n<h2>What the guards did</h2>\n<ul>\n{}</ul>\n</section>\n", lines.concat())
 }
 
+/// What monitoring would have said; nothing where the file has no alerts.
+pub(super) fn alerts(subject: &Subject<'_>) -> String {
+    let said = crate::report::alerts::alerts(subject);
+    if said.is_empty() {
+        return String::new();
+    }
+    let rules = subject.scenario.alerts.iter().map(|alert| crate::report::alerts::rule(subject, alert));
+    let line = |(text, rule): (&String, String)| {
+        format!(
+            "<li>{}. <span class=\"foot\">The rule: {}.</span></li>\n",
+            sentence(&capitalised(text)),
+            sentence(&rule)
+        )
+    };
+    let lines: Vec<String> = said.iter().zip(rules).map(line).collect();
+    format!("<section>\n<h2>When alerts would have fired</h2>\n<ul>\n{}</ul>\n</section>\n", lines.concat())
+}
+
 /// How sure the numbers are, and how they were counted.
 pub(super) fn certainty(subject: &Subject<'_>) -> String {
     let sure = match subject.result.replicates {

@@ -3,6 +3,7 @@
 
 use crate::experiment::Figure;
 use crate::explain::Sustain;
+use crate::report::alerts::alerts;
 use crate::report::effects::{effects, first_tokens, wasted};
 use crate::report::guards::guards;
 use crate::report::quantity::{TimeUnit, Unit, modes_of};
@@ -37,6 +38,9 @@ pub(super) fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
     }
     for (i, text) in guards(subject).iter().enumerate() {
         item.write(if i == 0 { "guards" } else { "" }, text);
+    }
+    for (i, text) in alerts(subject).iter().enumerate() {
+        item.write(if i == 0 { "alerts" } else { "" }, text);
     }
     let held = verdict(subject)
         .into_iter()

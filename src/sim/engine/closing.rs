@@ -12,6 +12,7 @@ use crate::units::SimTime;
 impl<O: Observer> Engine<'_, O> {
     pub(super) fn finish(mut self, seed: Seed) -> Outcome {
         let horizon = self.scenario.horizon;
+        self.evaluate_alerts(horizon);
         self.clock.move_to(SimTime::from_nanos(horizon.as_nanos() - 1), &self.plan);
         self.clock.stop_at(horizon);
         for class in 0..self.classes.len() as u16 {
@@ -46,6 +47,7 @@ impl<O: Observer> Engine<'_, O> {
             slots: self.slots,
             capacity,
             guards: self.bank.finish(horizon),
+            alerts: self.alerts.finish(horizon),
             timeline,
         }
     }

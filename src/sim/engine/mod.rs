@@ -23,6 +23,7 @@ use super::station::Station;
 use super::workforce::{Waiter, Workforce};
 use super::world;
 use super::world::{Class, purpose};
+use crate::observe::alerts::{Alerts, Sample};
 use crate::observe::ledger::ClassLedger;
 use crate::observe::levels::LimitSeries;
 use crate::observe::outcome::{LimitCounts, SlotCounts};
@@ -88,6 +89,7 @@ struct Engine<'a, O> {
     stirred: u64,
     digest: u64,
     world_digest: u64,
+    alerts: Alerts<'a>,
     stopped: bool,
     observer: &'a mut O,
 }
@@ -107,6 +109,9 @@ pub(super) fn run<'a, O: Observer>(
     engine.schedule_first_arrivals();
     let mut events = 0_u64;
     while let Some((now, event)) = engine.events.pop_until(scenario.horizon) {
+        if now >= engine.alerts.due() {
+            engine.evaluate_alerts(now);
+        }
         engine.clock.move_to(now, &engine.plan);
         if engine.events.take_refilled() {
             engine.fetch_records();
@@ -180,6 +185,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             stirred: 0,
             digest: 0,
             world_digest: world::settings_digest(scenario),
+            alerts: Alerts::new(&scenario.alerts),
             stopped: false,
             observer,
         }
@@ -221,6 +227,13 @@ impl<'a, O: Observer> Engine<'a, O> {
             Event::PatienceEnds { job } => self.patience_ends(job),
             Event::CapacityChanges => self.capacity_changes(),
         }
+    }
+
+    /// Evaluates the alerts that are due before anything happens at `now`.
+    #[cold]
+    pub(super) fn evaluate_alerts(&mut self, now: SimTime) {
+        let (states, places) = (&self.states, self.answers.places());
+        self.alerts.evaluate(now, |class| (Sample::of(&states[class].ledger, places), states[class].force.waiting()));
     }
 
     #[cold]
