@@ -52,6 +52,8 @@ pub fn keys_at(path: &[&str]) -> Keys {
         ["guards"] => Keys::Names("guard", "guards"),
         ["traffic"] | ["provider", "faults", _, "by_class"] => Keys::Names("class", "classes"),
         ["phases"] => Keys::Names("phase", "phases"),
+        ["alerts"] => Keys::Names("alert", "alerts"),
+        ["interventions"] => Keys::Names("intervention", "interventions"),
         ["fixes"] => Keys::Names("fix", "fixes"),
         ["variants"] => Keys::Names("variant", "variants"),
         ["provider", "limits"] => Keys::Names("limit", "limits"),

@@ -132,6 +132,7 @@ pub(crate) fn scenario(
         traffic,
         phases: Vec::new(),
         alerts: Vec::new(),
+        interventions: Vec::new(),
     }
 }
 

@@ -107,6 +107,7 @@ pub(super) fn scenario(traffic: Vec<TrafficClass>, horizon: f64) -> Scenario {
         traffic,
         phases: Vec::new(),
         alerts: Vec::new(),
+        interventions: Vec::new(),
     }
 }
 

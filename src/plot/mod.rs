@@ -5,9 +5,9 @@
 //! painted through plotters: by its SVG backend, or by one of our own that fills outlines with tiny-skia.
 
 pub mod ablation;
-mod alerts;
 mod answers;
 mod axis;
+mod calls;
 pub mod comparison;
 mod curve;
 mod facts;

@@ -1,8 +1,8 @@
 //! One run in one picture: panels over one time axis, from the one that causes to the ones that suffer. It answers
 //! when what broke, and who paid.
 
-use super::alerts::AlertRows;
 use super::axis::TimeAxis;
+use super::calls::CallRows;
 use super::facts::Facts;
 use super::font::Face;
 use super::form::Form;
@@ -44,14 +44,14 @@ pub fn timeline(result: &RunResult, scenario: &Scenario, theme: &Theme, words: &
     let mut sheet = Sheet::default();
     let mut y = if form.whole { head(&mut sheet, &view, words) } else { 0.0 };
     let strips = y + if form.whole { 22.0 } else { 2.0 };
-    let alerts = AlertRows::of(&facts, &axis);
-    let alerts_top = strips + incident.height(form);
-    y = alerts_top + alerts.height(form);
+    let calls = CallRows::of(&facts, &axis);
+    let calls_top = strips + incident.height(form);
+    y = calls_top + calls.height(form);
     let tops = tops(&panels, form, y);
     let bottom = tops.last().map_or(y, |(_, bottom)| *bottom);
     incident.shade(&mut sheet, &axis, (y, bottom), theme);
     incident.draw(&mut sheet, &facts, &axis, strips, theme, form);
-    alerts.draw(&mut sheet, &axis, alerts_top, theme, form);
+    calls.draw(&mut sheet, &axis, calls_top, theme, form);
     for (panel, (top, _)) in panels.iter().zip(&tops) {
         panel.draw(&mut sheet, &view, *top);
     }

@@ -20,6 +20,7 @@ pub mod guards;
 pub mod headline;
 pub mod headroom;
 pub mod html;
+pub mod interventions;
 pub mod json;
 pub mod limit_presets;
 pub mod model_table;

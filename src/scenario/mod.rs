@@ -18,6 +18,7 @@ mod fixes;
 mod guards;
 mod hedge;
 mod hints;
+mod interventions;
 mod layer;
 mod limit;
 mod limit_check;
@@ -47,6 +48,7 @@ use crate::traffic::TrafficClass;
 use crate::units::{SimDuration, SimTime};
 
 pub use alerts::{Alert, Scale, Watched};
+pub use interventions::{Act, Intervention};
 pub use patches::PatchFile;
 pub use provider::SCRIPT_CLOCK;
 pub use refusal::Refusal;
@@ -83,6 +85,8 @@ pub struct Scenario {
     pub phases: Vec<NamedPhase>,
     /// The alerts, in the order of the file.
     pub alerts: Vec<Alert>,
+    /// What an operator does during the run, in the order of the file.
+    pub interventions: Vec<Intervention>,
 }
 
 /// A phase that the file names.

@@ -7,7 +7,7 @@ use super::patches::{self, PatchFile};
 use super::refusal::Refusal;
 use super::step_clients::Known;
 use super::variants::{self, Variants};
-use super::{Scenario, alerts, check, clients, fixes, guards, phases, provider, requests, traffic};
+use super::{Scenario, alerts, check, clients, fixes, guards, interventions, phases, provider, requests, traffic};
 use crate::document::{Faults, Field, Node, Place, Reader, Table, Text, Value, leaves, parse, set};
 use crate::policy::Client;
 use crate::preset::Preset;
@@ -212,7 +212,9 @@ fn names<'a>(root: &'a Table, key: &str) -> Vec<&'a str> {
 }
 
 fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scenario> {
-    let root = &patched.root;
+    let mut root = patched.root.clone();
+    interventions::change_limits(&mut root, faults);
+    let root = &root;
     let reader = Reader::new(root, Place::TOP, faults);
     reader.knows(&["base", "variants", "fixes"]);
     let title = reader.or("title", source.stem().to_owned(), title);
@@ -235,7 +237,9 @@ fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scena
     let traffic_field = reader.need("traffic", "describe who wants what as [traffic.NAME]");
     let written = clients_field.and_then(|field| field.node.as_table());
     let known = Known { read: &clients, written };
-    let classes = traffic::traffic(traffic_field.as_ref(), &known, &context);
+    let mut classes = traffic::traffic(traffic_field.as_ref(), &known, &context);
+    let interventions = reader.get("interventions");
+    let interventions = interventions::interventions(interventions.as_ref(), &known, &mut classes, &context);
     let phases = phases::phases(reader.get("phases").as_ref(), &read_provider.windows, &context);
     let alerts = alerts::alerts(reader.get("alerts").as_ref(), &context);
     let origin = phases::origin(reader.get("origin").as_ref(), &read_provider.windows, &context);
@@ -271,6 +275,7 @@ fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scena
         traffic,
         phases: phases?,
         alerts: alerts?,
+        interventions: interventions?,
     })
 }
 

@@ -160,6 +160,18 @@ pub(super) fn different(
             })
         }));
     }
+    check_order(&others, own, context);
+    (others, places)
+}
+
+/// A client that is deployed to a class at some time: a stack of its own with its own queue layer.
+pub(super) fn deployed(read: &ReadClient, shares_with: usize, place: Place) -> ReadStepClient {
+    let settings = StepClient { client: read.client.clone(), shares_with };
+    ReadStepClient { settings, spinning: read.spinning.clone(), place }
+}
+
+/// Reports where layers of one name stand one way round in one client and the other way round in another.
+pub(super) fn check_order(others: &[ReadStepClient], own: Option<&ReadClient>, context: &Context<'_>) {
     for until in 1..=others.len() {
         let stacks = own.map(|own| &own.client).into_iter().chain(others[..until].iter().map(|o| &o.settings.client));
         let order = LayerOrder::of(stacks);
@@ -173,5 +185,4 @@ pub(super) fn different(
             break;
         }
     }
-    (others, places)
 }

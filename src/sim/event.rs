@@ -32,6 +32,8 @@ pub(super) enum Event {
     PatienceEnds { job: u32 },
     /// The number of servers changes.
     CapacityChanges,
+    /// An operator does something, or undoes it.
+    Intervenes { index: u32, undoes: bool },
 }
 
 const TASK_ARRIVES: u64 = 0;
@@ -48,6 +50,7 @@ const REACHES_SERVER: u64 = 10;
 const SERVICE_ENDS: u64 = 11;
 const PATIENCE_ENDS: u64 = 12;
 const CAPACITY_CHANGES: u64 = 13;
+const INTERVENES: u64 = 14;
 
 impl Event {
     /// Kind in the low byte, class in the next two, the entity in the high four.
@@ -67,6 +70,7 @@ impl Event {
             Event::ServiceEnds { job } => (SERVICE_ENDS, 0, job),
             Event::PatienceEnds { job } => (PATIENCE_ENDS, 0, job),
             Event::CapacityChanges => (CAPACITY_CHANGES, 0, 0),
+            Event::Intervenes { index, undoes } => (INTERVENES, undoes as u16, index),
         };
         kind | (class as u64) << 8 | (entity as u64) << 32
     }
@@ -87,7 +91,8 @@ impl Event {
             | Event::ReachesServer { .. }
             | Event::ServiceEnds { .. }
             | Event::PatienceEnds { .. }
-            | Event::CapacityChanges => None,
+            | Event::CapacityChanges
+            | Event::Intervenes { .. } => None,
         }
     }
 
@@ -108,6 +113,7 @@ impl Event {
             SERVICE_ENDS => Event::ServiceEnds { job: entity },
             PATIENCE_ENDS => Event::PatienceEnds { job: entity },
             CAPACITY_CHANGES => Event::CapacityChanges,
+            INTERVENES => Event::Intervenes { index: entity, undoes: class != 0 },
             _ => Event::PauseEnds { class },
         }
     }
@@ -134,6 +140,7 @@ mod tests {
             Event::ServiceEnds { job: u32::MAX },
             Event::PatienceEnds { job: 0 },
             Event::CapacityChanges,
+            Event::Intervenes { index: 3, undoes: true },
         ] {
             assert_eq!(Event::unpack(event.pack()), event);
         }

@@ -95,6 +95,8 @@ pub(super) struct Run {
     pub(super) doing: Doing,
     /// The model that its last request asked for.
     pub(super) model: u8,
+    /// The place among the class's clients of the one that was deployed when it began; 0 for the class's own.
+    pub(super) deployed: u8,
     pub(super) cursor: Cursor,
     /// Calls begun in this step of this run.
     pub(super) calls: u32,

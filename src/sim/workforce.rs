@@ -27,6 +27,8 @@ pub(super) struct Workforce {
     bin: SimDuration,
     /// Until when the workers are paused, if that instant is already scheduled.
     pub(super) paused_until: Option<SimTime>,
+    /// How many operators have paused them.
+    pub(super) pauses: u32,
 }
 
 impl Workforce {
@@ -39,6 +41,7 @@ impl Workforce {
             work: std::array::from_fn(|_| if workers > 0 { vec![0; bins] } else { Vec::new() }),
             bin,
             paused_until: None,
+            pauses: 0,
         }
     }
 
@@ -51,9 +54,9 @@ impl Workforce {
         }
     }
 
-    /// Whether there is a job for somebody.
+    /// Whether there is a job that somebody may take.
     pub(super) fn has_work(&self) -> bool {
-        !self.queue.is_empty()
+        !self.queue.is_empty() && self.pauses == 0
     }
 
     /// How many wait.

@@ -13,8 +13,10 @@ use crate::provider::model::WINDOW_STATUS;
 use crate::provider::{Abandoned, ModelSet, Provider, Respond};
 use crate::random::stream::mix;
 use crate::random::{Distribution, Key, Seed};
-use crate::scenario::Scenario;
+use crate::scenario::{Act, Scenario};
+use crate::sim::record::{NO_WORKER, Run};
 use crate::traffic::{Idempotency, TrafficClass};
+use crate::units::SimTime;
 
 /// One traffic class, compiled.
 pub(super) struct Class<'a> {
@@ -35,8 +37,21 @@ pub(super) struct Class<'a> {
     pub(super) hedges: bool,
     /// Whether what reaches the provider of each task is counted beside what its client sends.
     pub(super) counts_sends: bool,
+    /// Clients that are deployed during the run, in the order of time.
+    pub(super) deploys: Vec<Deploy>,
     /// Breakers of its clients that pause workers while open, each with the client whose state it is.
     pub(super) pausing: Vec<(usize, u16)>,
+}
+
+/// A client that is deployed to a class.
+pub(super) struct Deploy {
+    from: SimTime,
+    until: SimTime,
+    /// Its place among the class's clients.
+    stack: u8,
+    share: f64,
+    /// The key word of the intervention's name.
+    word: u64,
 }
 
 /// One client of a class, compiled.
@@ -79,10 +94,32 @@ impl<'a> Class<'a> {
         self.hedges || self.has_groups
     }
 
-    /// The client that a step uses.
+    /// The client that a step uses in a run that began with this one deployed.
     #[inline]
-    pub(super) fn stack(&self, step: u8) -> &Stack<'a> {
-        &self.stacks[self.of_step[step as usize] as usize]
+    pub(super) fn stack(&self, step: u8, deployed: u8) -> &Stack<'a> {
+        let own = self.of_step[step as usize];
+        &self.stacks[if own == 0 { deployed } else { own } as usize]
+    }
+
+    /// The client that a run uses for its step.
+    #[inline]
+    pub(super) fn of_run(&self, run: &Run) -> &Stack<'a> {
+        self.stack(run.step, run.deployed)
+    }
+
+    /// The place among its clients of the one that a run uses which begins now: the latest that was deployed to the
+    /// worker, or for turns to the task.
+    pub(super) fn deployed(&self, now: SimTime, worker: u32, task: u32) -> u8 {
+        let reached = |deploy: &&Deploy| {
+            let is_reached = if worker == NO_WORKER {
+                self.key.with(deploy.word).with(u64::from(task)).unit() < deploy.share
+            } else {
+                // So many of the workers, the first ones.
+                f64::from(worker) < (deploy.share * f64::from(self.settings.workers())).ceil()
+            };
+            (deploy.from..deploy.until).contains(&now) && is_reached
+        };
+        self.deploys.iter().rev().find(reached).map_or(0, |deploy| deploy.stack)
     }
 
     /// The most elements of its stacks: each run has so many states.
@@ -161,8 +198,26 @@ fn compile<'a>(
         key: seed.key().named(&settings.name),
         step_words: settings.steps.iter().map(|step| Key::word(&step.name)).collect(),
         models: settings.steps.iter().map(|step| scenario.provider.model(step.model.as_deref())).collect(),
+        deploys: deploys(scenario, settings),
         pausing,
     }
+}
+
+/// What is deployed to a class, in the order of time.
+fn deploys(scenario: &Scenario, settings: &TrafficClass) -> Vec<Deploy> {
+    let of_class = scenario.interventions.iter().filter_map(|intervention| match intervention.act {
+        Act::Deploy { class, other, share } if scenario.traffic[class].name == settings.name => Some(Deploy {
+            from: intervention.at,
+            until: intervention.until,
+            stack: other as u8 + 1,
+            share,
+            word: Key::word(&intervention.name),
+        }),
+        Act::Deploy { .. } | Act::Pause { .. } | Act::Limit { .. } => None,
+    });
+    let mut all: Vec<Deploy> = of_class.collect();
+    all.sort_by_key(|deploy| deploy.from);
+    all
 }
 
 /// The fallbacks of a client by their element, each with the models that it goes to.

@@ -15,6 +15,7 @@
 //! - `concurrency`: semaphores, connection pools, size checks, and a bucket that credits its sleep twice.
 //! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
 //! - `alerts`: when rules would have fired, worked out by hand, and what is refused of them.
+//! - `interventions`: what an operator does and what comes of it, worked out by hand, and what is refused.
 //! - `gallery`: the pictures of `docs/gallery.md` are today's.
 //! - `golden`: every number of every shipped scenario against `tests/golden/`.
 //! - `request_phases`: what ends a request, when, and as what its client sees it.
@@ -67,6 +68,7 @@ mod header_grammar;
 mod headroom;
 #[cfg(feature = "cli")]
 mod inputs;
+mod interventions;
 mod limit_world;
 mod limiter_oracle;
 mod limits;

@@ -48,6 +48,7 @@ pub fn page(subject: &Subject<'_>, extras: Extras<'_>) -> String {
         body.push_str(&sections::factors(subject, &story));
         body.push_str(&sections::models(subject));
         body.push_str(&sections::guards(subject));
+        body.push_str(&sections::interventions(subject));
         body.push_str(&sections::alerts(subject));
     }
     body.push_str(&sections::certainty(subject));

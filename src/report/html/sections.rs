@@ -246,6 +246,16 @@ pub(super) fn guards(subject: &Subject<'_>) -> String {
     format!("<section>\n<h2>What the guards did</h2>\n<ul>\n{}</ul>\n</section>\n", lines.concat())
 }
 
+/// What the operator did; nothing where the file has no interventions.
+pub(super) fn interventions(subject: &Subject<'_>) -> String {
+    let did = crate::report::interventions::interventions(subject);
+    if did.is_empty() {
+        return String::new();
+    }
+    let lines: Vec<String> = did.iter().map(|text| format!("<li>{}.</li>\n", sentence(text))).collect();
+    format!("<section>\n<h2>What the operator did</h2>\n<ul>\n{}</ul>\n</section>\n", lines.concat())
+}
+
 /// What monitoring would have said; nothing where the file has no alerts.
 pub(super) fn alerts(subject: &Subject<'_>) -> String {
     let said = crate::report::alerts::alerts(subject);

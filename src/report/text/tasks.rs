@@ -6,6 +6,7 @@ use crate::explain::Sustain;
 use crate::report::alerts::alerts;
 use crate::report::effects::{effects, first_tokens, wasted};
 use crate::report::guards::guards;
+use crate::report::interventions::interventions;
 use crate::report::quantity::{TimeUnit, Unit, modes_of};
 use crate::report::servers::servers;
 use crate::report::story::{Scope, Story, Subject};
@@ -38,6 +39,9 @@ pub(super) fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
     }
     for (i, text) in guards(subject).iter().enumerate() {
         item.write(if i == 0 { "guards" } else { "" }, text);
+    }
+    for (i, text) in interventions(subject).iter().enumerate() {
+        item.write(if i == 0 { "operator" } else { "" }, text);
     }
     for (i, text) in alerts(subject).iter().enumerate() {
         item.write(if i == 0 { "alerts" } else { "" }, text);

@@ -34,12 +34,12 @@ impl<O: Observer> Engine<'_, O> {
         state.groups.open(run);
         for step in first..end {
             let state = &mut self.states[class as usize];
-            let Run { task, slot, worker, .. } = *state.runs.get(run);
+            let Run { task, slot, worker, deployed, .. } = *state.runs.get(run);
             if slot != NO_TASK && state.tasks.side_of(slot)[step as usize] & STEP_IS_DONE != 0 {
                 continue;
             }
             let task = Task { requests: 0, ..task };
-            let member = Run { task, slot, worker, step, cursor: Cursor::PART, ..Run::default() };
+            let member = Run { task, slot, worker, deployed, step, cursor: Cursor::PART, ..Run::default() };
             let member = state.runs.insert(member);
             state.first_tokens.forget(member);
             state.groups.add(run, member);

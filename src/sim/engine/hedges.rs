@@ -21,7 +21,11 @@ impl<'a, O: Observer> Engine<'a, O> {
     #[inline]
     pub(super) fn hedge_of(&self, class: u16, run: u32) -> Option<&'a Hedge> {
         let compiled = &self.classes[class as usize];
-        if compiled.hedges { compiled.stack(self.states[class as usize].runs.get(run).step).hedge } else { None }
+        if !compiled.hedges {
+            return None;
+        }
+        let record = self.states[class as usize].runs.get(run);
+        compiled.of_run(record).hedge
     }
 
     /// One more request of the run takes off.
@@ -64,7 +68,8 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// When the time for the run's present request is over, however many are sent for it.
     fn time_ends(&self, class: u16, run: u32) -> SimTime {
         let runs = &self.states[class as usize].runs;
-        let client = self.classes[class as usize].stack(runs.get(run).step).client;
+        let record = runs.get(run);
+        let client = self.classes[class as usize].of_run(record).client;
         client.time_ends(runs.side(run), self.now())
     }
 

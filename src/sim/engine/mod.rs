@@ -5,6 +5,7 @@ mod arrivals;
 mod closing;
 mod groups;
 mod hedges;
+mod interventions;
 mod queue;
 mod requests;
 mod runs;
@@ -106,6 +107,7 @@ pub(super) fn run<'a, O: Observer>(
 ) -> Outcome {
     let mut engine = Engine::new(scenario, seed, plan, observer);
     engine.schedule_changes();
+    engine.schedule_interventions();
     engine.schedule_first_arrivals();
     let mut events = 0_u64;
     while let Some((now, event)) = engine.events.pop_until(scenario.horizon) {
@@ -226,6 +228,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             Event::ServiceEnds { job } => self.service_ends(job),
             Event::PatienceEnds { job } => self.patience_ends(job),
             Event::CapacityChanges => self.capacity_changes(),
+            Event::Intervenes { index, undoes } => self.intervenes(index, undoes),
         }
     }
 

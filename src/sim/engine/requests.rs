@@ -39,7 +39,7 @@ impl<O: Observer> Engine<'_, O> {
         let state = &mut self.states[class as usize];
         let (record, layers) = state.runs.parts(run);
         let step = record.step as usize;
-        let stack = compiled.stack(record.step);
+        let stack = compiled.of_run(record);
         let key = record.key.with(u64::from(record.ordinal));
         record.ordinal += 1;
         let cell = &mut state.ledger.cells[record.call_cell as usize];
@@ -269,7 +269,7 @@ impl<O: Observer> Engine<'_, O> {
             output_tokens: record.output_tokens,
             is_effect,
         });
-        let stack = self.classes[class as usize].stack(record.step);
+        let stack = self.classes[class as usize].of_run(&record);
         let asker = record.asker(class, stack.shares_with);
         if answer.outcome != Outcome::Cancelled {
             for guard in &stack.fed_by_responses {

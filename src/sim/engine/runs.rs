@@ -26,12 +26,14 @@ impl<'a, O: Observer> Engine<'a, O> {
         let state = &mut self.states[class as usize];
         task.runs += 1;
         state.ledger.cells[task.cell as usize].runs += 1;
-        let run = state.runs.insert(Run { task, slot, worker, step: task.next_step, ..Run::default() });
+        let compiled = &self.classes[class as usize];
+        let deployed = if compiled.deploys.is_empty() { 0 } else { compiled.deployed(now, worker, task.index) };
+        let run = state.runs.insert(Run { task, slot, worker, step: task.next_step, deployed, ..Run::default() });
         state.first_tokens.forget(run);
         if self.classes[class as usize].counts_sends && slot == NO_TASK {
             state.begin_sends(run);
         }
-        let stack = self.classes[class as usize].stack(task.next_step);
+        let stack = self.classes[class as usize].stack(task.next_step, deployed);
         if let Some(queue) = stack.client.queue_element() {
             let (saved, layer) = (&mut state.queue_states[slot as usize], &mut state.runs.side_of(run)[queue]);
             if task.runs == 1 {
@@ -78,7 +80,8 @@ impl<'a, O: Observer> Engine<'a, O> {
     pub(super) fn go_to_step(&mut self, class: u16, run: u32, step: u8) {
         let compiled = &self.classes[class as usize];
         let (record, layers) = self.states[class as usize].runs.parts(run);
-        let queue_of = |step| compiled.stack(step).client.queue_element();
+        let deployed = record.deployed;
+        let queue_of = |step| compiled.stack(step, deployed).client.queue_element();
         let before = queue_of(record.step);
         record.step = step;
         if let (Some(from), Some(to)) = (before, queue_of(record.step)) {
@@ -164,7 +167,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let compiled = &self.classes[class as usize];
         let state = &mut self.states[class as usize];
         let (record, layers) = state.runs.parts(run);
-        let stack = compiled.stack(record.step);
+        let stack = compiled.of_run(record);
         let walker = Walker {
             class,
             compiled,
@@ -237,7 +240,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         let now = self.now();
         let (guard, asker) = self.guard_before(class, run)?;
         let runs = &self.states[class as usize].runs;
-        let client = self.classes[class as usize].stack(runs.get(run).step).client;
+        let record = runs.get(run);
+        let client = self.classes[class as usize].of_run(record).client;
         let is_left = client.has_left_hops(runs.side(run), now) && self.bank.unpark(guard, asker.class, run, now);
         is_left.then_some(Outcome::ShortCircuited)
     }
@@ -245,7 +249,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// The guard at which the run stands, if it is one, and the run as the guard sees it.
     pub(super) fn guard_before(&self, class: u16, run: u32) -> Option<(usize, Asker)> {
         let record = self.states[class as usize].runs.get(run);
-        let stack = self.classes[class as usize].stack(record.step);
+        let stack = self.classes[class as usize].of_run(record);
         let guard = stack.client.elements().get(record.cursor.element())?.role.guard()?;
         Some((guard, record.asker(class, stack.shares_with)))
     }
@@ -255,8 +259,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         let now = self.now();
         self.leave_step(class, run);
         let state = &mut self.states[class as usize];
-        let Run { mut task, slot, worker, step, .. } = *state.runs.get(run);
-        if let Some(queue) = self.classes[class as usize].stack(step).client.queue_element() {
+        let Run { mut task, slot, worker, step, deployed, .. } = *state.runs.get(run);
+        if let Some(queue) = self.classes[class as usize].stack(step, deployed).client.queue_element() {
             state.queue_states[slot as usize] = state.runs.side_of(run)[queue];
         }
         task.next_step = match requeue.resume {

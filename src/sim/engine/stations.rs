@@ -20,7 +20,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let now = self.now();
         let (record, layers) = self.states[class as usize].runs.parts(run);
         record.doing = Doing::AtServer;
-        let client = self.classes[class as usize].stack(record.step).client;
+        let client = self.classes[class as usize].of_run(record).client;
         let unanswered = unanswered(&verdict.course);
         let patience = client.gives_up(layers, now, &unanswered).map_or(SimTime::NEVER, |(at, _)| at);
         let job = Job {
@@ -101,7 +101,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// When the caller of a job in service gives up, if it does not wait to its end.
     fn leaves_service(&self, job: &Job) -> Option<(SimTime, Outcome)> {
         let state = &self.states[job.class as usize];
-        let client = self.classes[job.class as usize].stack(state.runs.get(job.run).step).client;
+        let client = self.classes[job.class as usize].of_run(state.runs.get(job.run)).client;
         client.gives_up(state.runs.side(job.run), job.sent, &job.course)
     }
 
@@ -158,7 +158,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             let left = match job.stage {
                 Stage::Coming | Stage::Waiting => {
                     let state = &self.states[job.class as usize];
-                    let client = self.classes[job.class as usize].stack(state.runs.get(job.run).step).client;
+                    let client = self.classes[job.class as usize].of_run(state.runs.get(job.run)).client;
                     client.gives_up(state.runs.side(job.run), job.sent, &unanswered(&job.course))
                 }
                 Stage::InService => self.leaves_service(&job),
@@ -213,7 +213,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         self.station().leave(id);
         self.job_is_over(id, Station::end);
         let (record, layers) = self.states[job.class as usize].runs.parts(job.run);
-        let client = self.classes[job.class as usize].stack(record.step).client;
+        let client = self.classes[job.class as usize].of_run(record).client;
         let key = record.key.with(u64::from(record.ordinal) - 1).with(Key::word("capacity"));
         let at = now + SimDuration::from_secs_f64(settings.refusal_latency.sample(&mut key.stream()));
         let hint = settings.hint.map_or(Hint::None, |form| Hint::After(form.hint(SimDuration::ZERO)));

@@ -1,0 +1,126 @@
+//! Interventions through TOML: what comes of them, worked out by hand.
+
+use std::fmt::Write as _;
+
+use retrycast::random::Seed;
+use retrycast::sim::simulate;
+use snapbox::{assert_data_eq, file};
+
+use super::scenario_errors::said;
+use super::stage::{Run, read};
+
+/// Jobs every ten seconds for two workers, a second each; live turns every second; both meet a server that fails in
+/// its first minute.
+const WORLD: &str = r#"
+horizon = "3m"
+[provider.faults.down]
+window = ["0s", "1m"]
+respond = { status = 503, after = "0s" }
+[clients.stubborn]
+layers = [{ name = "sdk", max_attempts = 3, retry_on = [503] }]
+[clients.once]
+layers = [{ name = "sdk", max_attempts = 1, retry_on = [503] }]
+[traffic.report]
+kind = "jobs"
+client = "stubborn"
+workers = 2
+arrivals = { every = "10s" }
+steps = [{ name = "write", input_tokens = 1, latency = "1s" }]
+[traffic.live]
+kind = "turns"
+client = "stubborn"
+arrivals = { every = "1s" }
+steps = [{ name = "ask", input_tokens = 1, latency = "0s" }]
+"#;
+
+fn run(more: &str) -> Run {
+    Run::of(&read(&format!("{WORLD}{more}")), 1)
+}
+
+#[test]
+fn paused_workers_finish_what_they_have_and_take_nothing_new() {
+    // The job of 60 s is begun at 60 s and ends at 61 s; those of 70 s to 110 s wait for 115 s, when two workers take
+    // them two by two: the last of the five ends at 118 s, and has waited least.
+    let run = run("[interventions.stop]\nat = \"60.5s\"\npause = \"report\"\nfor = \"54.5s\"\n");
+    assert_eq!(run.number("classes.report.delivered"), 12.0);
+    assert_eq!(run.number("classes.report.latency_s.max"), 46.0);
+    // 70 s and 80 s are done at 116 s, 90 s and 100 s at 117 s, 110 s at 118 s; the other seven take a second.
+    let mean = (46.0 + 36.0 + 27.0 + 17.0 + 8.0 + 7.0) / 12.0;
+    assert!((run.number("classes.report.latency_s.mean") - mean).abs() < 1e-9);
+    // For good: only the one of 60 s is done.
+    let for_good = "[interventions.stop]\nat = \"60.5s\"\npause = \"report\"\n";
+    assert_eq!(self::run(for_good).number("classes.report.unfinished"), 11.0);
+}
+
+#[test]
+fn a_deploy_reaches_runs_that_begin_after_it() {
+    // Six jobs arrive in the first minute, three requests each: the ones of 30 s to 50 s send one.
+    assert_eq!(run("").number("classes.report.requests"), 18.0 + 12.0);
+    let all = "[interventions.fix]\nat = \"30s\"\ndeploy = \"once\"\nclass = \"report\"\n";
+    assert_eq!(run(all).number("classes.report.requests"), 9.0 + 3.0 + 12.0);
+    // Undone at 45 s, the one of 50 s sends three.
+    let back = format!("{all}for = \"15s\"\n");
+    assert_eq!(run(&back).number("classes.report.requests"), 9.0 + 2.0 + 3.0 + 12.0);
+    // Half of two workers: the first one, which is also the one that is idle last and so takes every job.
+    let half = format!("{all}share = \"50%\"\n");
+    assert_eq!(run(&half).number("classes.report.requests"), 9.0 + 3.0 + 12.0);
+    // A later one of the client that was there before.
+    let again = format!("{all}[interventions.revert]\nat = \"45s\"\ndeploy = \"stubborn\"\nclass = \"report\"\n");
+    assert_eq!(run(&again).number("classes.report.requests"), 9.0 + 2.0 + 3.0 + 12.0);
+    // Of turns a part: between 30 s and 60 s each of 30 sends three or one; half of them on average, so within four
+    // standard deviations of the binomial, and each by itself.
+    let turns = "[interventions.fix]\nat = \"30s\"\ndeploy = \"once\"\nclass = \"live\"\nshare = 0.5\n";
+    let few = (30.0 * 3.0 + 30.0 * 3.0 + 120.0 - run(turns).number("classes.live.requests")) / 2.0;
+    assert!((few - 15.0).abs() < 4.0 * 7.5_f64.sqrt(), "{few}");
+    // The world stays as it is.
+    let digest = |more: &str| simulate(&read(&format!("{WORLD}{more}")), Seed(1)).world_digest;
+    assert_eq!(digest(turns), digest(""));
+}
+
+#[test]
+fn a_limit_that_is_raised_here_is_one_that_changes() {
+    let limit = "[provider.limits.rpm]\ncounts = \"requests\"\namount = 30\nper = \"1m\"\n";
+    let digest = |more: &str| simulate(&read(&format!("{WORLD}{limit}{more}")), Seed(1)).digest;
+    let raised = "[interventions.more]\nat = \"80s\"\nlimit = \"rpm\"\namount = 120\nfor = \"20s\"\n";
+    let changes = "changes = [[\"80s\", 120], [\"100s\", 30]]\n";
+    assert_eq!(digest(raised), digest(changes));
+    assert_ne!(digest(raised), digest(""));
+    // Beside changes of its own.
+    let both = "changes = [[\"70s\", 60], [\"90s\", 90]]\n";
+    let between = "[interventions.more]\nat = \"80s\"\nlimit = \"rpm\"\namount = 120\nfor = \"5s\"\n";
+    let all = "changes = [[\"70s\", 60], [\"80s\", 120], [\"85s\", 60], [\"90s\", 90]]\n";
+    assert_eq!(digest(&format!("{both}{between}")), digest(all));
+    // One of a preset's several.
+    let preset = "[provider.limits.opus]\npreset = \"anthropic/build/opus\"\n";
+    let told = |more: &str| simulate(&read(&format!("{WORLD}{preset}{more}")), Seed(1)).digest;
+    let part = "[interventions.less]\nat = \"80s\"\nlimit = \"opus-rpm\"\namount = 6\n";
+    assert_eq!(told(part), told("rpm = { changes = [[\"80s\", 6]] }\n"));
+    assert_ne!(told(part), told(""));
+}
+
+#[test]
+fn interventions_that_nobody_could_make_are_refused() {
+    let mut table = String::new();
+    for more in [
+        "[interventions.a]\npause = \"report\"\n",
+        "[interventions.a]\nat = \"1m\"\n",
+        "[interventions.a]\nat = \"3m\"\npause = \"report\"\n",
+        "[interventions.a]\nat = \"1m\"\npause = \"live\"\n",
+        "[interventions.a]\nat = \"1m\"\npause = \"reports\"\n",
+        "[interventions.a]\nat = \"1m\"\npause = \"report\"\nfor = \"0s\"\n",
+        "[interventions.a]\nat = \"1m\"\npause = \"report\"\ndeploy = \"once\"\n",
+        "[interventions.a]\nat = \"1m\"\ndeploy = \"once\"\n",
+        "[interventions.a]\nat = \"1m\"\ndeploy = \"twice\"\nclass = \"report\"\n",
+        "[interventions.a]\nat = \"1m\"\ndeploy = \"once\"\nclass = \"report\"\nshare = 0\n",
+        "[interventions.a]\nat = \"1m\"\npause = \"report\"\nshare = 0.5\n",
+        "[interventions.a]\nat = \"1m\"\nlimit = \"rpm\"\namount = 3\n",
+        "[provider.limits.rpm]\ncounts = \"requests\"\namount = 30\nper = \"1m\"\n[interventions.a]\nat = \"1m\"\nlimit = \"tpm\"\namount = 3\n",
+        "[provider.limits.rpm]\ncounts = \"requests\"\namount = 30\nper = \"1m\"\n[interventions.a]\nat = \"1m\"\nlimit = \"rpm\"\n",
+        "[provider.limits.rpm]\ncounts = \"requests\"\namount = 30\nper = \"1m\"\n[interventions.a]\nat = \"1m\"\nlimit = \"rpm\"\namount = 0\n",
+        "[clients.queued]\nlayers = [{ name = \"sdk\", max_attempts = 2, retry_on = \"any\" }, { name = \"rq\", preset = \"rq\", max = 2 }]\n[interventions.a]\nat = \"1m\"\ndeploy = \"queued\"\nclass = \"report\"\n",
+        "[clients.turned]\nlayers = [{ name = \"out\", max_attempts = 2, retry_on = \"any\" }, { name = \"sdk\", max_attempts = 2, retry_on = \"any\" }]\n[clients.other]\nlayers = [{ name = \"sdk\", max_attempts = 2, retry_on = \"any\" }, { name = \"out\", max_attempts = 2, retry_on = \"any\" }]\n[interventions.a]\nat = \"1m\"\ndeploy = \"turned\"\nclass = \"report\"\n[interventions.b]\nat = \"2m\"\ndeploy = \"other\"\nclass = \"report\"\n",
+    ] {
+        let _ = write!(table, "── {}\n{}", more.replace('\n', " ⏎ "), said(&format!("{WORLD}{more}"), None, &[]));
+    }
+    assert_data_eq!(table, file!["refusals/interventions.txt"]);
+}
