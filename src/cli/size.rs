@@ -128,13 +128,18 @@ fn outlast(
     let word = word.unwrap_or("max_attempts");
     let mut sets = Vec::new();
     let mut longer_by = SimDuration::ZERO;
-    for (name, window) in scenario.fault_windows() {
-        let to = window.from + length;
-        sets.push(format!(
-            "provider.faults.{name}.window=[\"{}\", \"{}\"]",
-            window.from - SimTime::ZERO,
-            to - SimTime::ZERO
-        ));
+    let faults = scenario.provider.faults.iter();
+    for (fault, window) in faults.filter_map(|fault| Some((fault, fault.window.filter(|w| w.from < scenario.horizon)?)))
+    {
+        let (name, to) = (&fault.name, window.from + length);
+        let (from, until) = (window.from - SimTime::ZERO, to - SimTime::ZERO);
+        // One window in the place of several.
+        let several = fault.terms.as_ref().is_some_and(|terms| !terms.windows.is_empty());
+        sets.push(if several {
+            format!("provider.faults.{name}.windows=[[\"{from}\", \"{until}\"]]")
+        } else {
+            format!("provider.faults.{name}.window=[\"{from}\", \"{until}\"]")
+        });
         longer_by = longer_by.max(to.since(window.to.min(to)));
     }
     if sets.is_empty() {

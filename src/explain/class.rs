@@ -385,6 +385,7 @@ mod tests {
                 window: Some(Window { from: SimTime::ZERO, to }),
                 probability: Profile::constant(1.0).into_iter().collect(),
                 carried_out: None,
+                terms: None,
                 respond: Respond::Status {
                     status: 529,
                     after: Distribution::constant(0.0),

@@ -107,6 +107,7 @@ pub(crate) fn steps(names: &[&str], tokens: f64, latency: f64) -> Vec<Step> {
         cached: crate::traffic::Cached::NONE,
         group: None,
         other: None,
+        sender: None,
     };
     names.iter().map(step).collect()
 }
@@ -162,6 +163,7 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
         window: Some(Window { from: minute(10), to: minute(32) }),
         probability: [0.9997, 0.3].iter().filter_map(|p| Profile::constant(*p)).collect(),
         carried_out: None,
+        terms: None,
         respond: Respond::Status {
             status: 529,
             after: Distribution::constant(1.71),

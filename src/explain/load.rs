@@ -65,35 +65,42 @@ pub fn usual_rate(scenario: &Scenario, class: &TrafficClass) -> f64 {
 pub fn demands(scenario: &Scenario) -> Vec<Demand> {
     let limits = scenario.provider.limits.iter();
     let all = limits.flat_map(|limit| scenario.traffic.iter().map(move |class| (limit, class)));
-    let asks = |limit: &Limit, class: &TrafficClass| {
-        counts_class(scenario, limit, class) && class.steps.iter().any(|step| counts(scenario, limit, step))
-    };
+    let asks =
+        |limit: &Limit, class: &TrafficClass| class.steps.iter().any(|step| counts(scenario, limit, class, step));
     let rates = all.filter(|(limit, class)| asks(limit, class)).map(|(limit, class)| demand(scenario, limit, class));
     let slots = scenario.provider.slots.iter();
     let in_flight = slots.flat_map(|slots| {
-        let classes = scenario.traffic.iter().enumerate();
-        let classes = classes.filter(|(index, _)| slots.classes.contains(*index as u8));
-        classes.map(move |(_, class)| in_flight(scenario, slots, class))
+        let counted = |class: &TrafficClass, step: &Step| slots.classes.contains(sender(scenario, class, step));
+        let classes = scenario.traffic.iter().filter(move |class| class.steps.iter().any(|step| counted(class, step)));
+        classes.map(move |class| in_flight(scenario, slots, class))
     });
     rates.chain(in_flight).collect()
 }
 
 /// Whether a limit counts the requests of a step, as long as it asks for its own model.
-pub fn counts(scenario: &Scenario, limit: &Limit, step: &Step) -> bool {
-    limit.models.contains(scenario.provider.model(step.model.as_deref()))
+pub fn counts(scenario: &Scenario, limit: &Limit, class: &TrafficClass, step: &Step) -> bool {
+    limit.covers(sender(scenario, class, step), scenario.provider.model(step.model.as_deref()))
+}
+
+/// The place of a step, or of its class, among those who send requests.
+fn sender(scenario: &Scenario, class: &TrafficClass, step: &Step) -> u8 {
+    let index = || scenario.traffic.iter().position(|known| known.name == class.name).unwrap_or_default();
+    step.sender.unwrap_or_else(|| index() as u8)
 }
 
 /// Whether a limit counts the requests of a class, whatever they ask for.
 pub fn counts_class(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> bool {
-    let index = scenario.traffic.iter().position(|known| known.name == class.name).unwrap_or_default();
-    limit.terms.as_ref().is_none_or(|terms| terms.classes.contains(index as u8))
+    let counted =
+        |step: &Step| limit.terms.as_ref().is_none_or(|terms| terms.classes.contains(sender(scenario, class, step)));
+    class.steps.iter().any(counted)
 }
 
 /// What a class asks of a limit on requests in flight: the tasks that are there on average are their rate times how
 /// long each is served, and a busy worker has one request in flight.
 fn in_flight(scenario: &Scenario, slots: &Slots, class: &TrafficClass) -> Demand {
     let amount = f64::from(slots.amount);
-    let counts = |step: &&Step| slots.models.contains(scenario.provider.model(step.model.as_deref()));
+    let counts =
+        |step: &&Step| slots.covers(sender(scenario, class, step), scenario.provider.model(step.model.as_deref()));
     let served: f64 = class.steps.iter().filter(counts).map(|step| step.latency.mean()).sum();
     let share = |rate: f64| rate * served / amount;
     let begin = scenario.fault_windows().first().map(|(_, window)| window.from).filter(|from| *from > SimTime::ZERO);
@@ -113,7 +120,7 @@ fn in_flight(scenario: &Scenario, slots: &Slots, class: &TrafficClass) -> Demand
 
 fn demand(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
     let Some(per_second) = limit.per_second() else { return held(scenario, limit, class) };
-    let counted = class.steps.iter().filter(|step| counts(scenario, limit, step));
+    let counted = class.steps.iter().filter(|step| counts(scenario, limit, class, step));
     let task: f64 = counted.map(|step| mean_cost(limit, step)).sum();
     let share = |rate: f64| rate * task / per_second;
     let begin = scenario.fault_windows().first().map(|(_, window)| window.from).filter(|from| *from > SimTime::ZERO);
@@ -137,7 +144,7 @@ fn demand(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
 /// What a class asks of a limit on tokens in flight: as of one on requests in flight, each weighing its tokens.
 fn held(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> Demand {
     let amount = limit.amount();
-    let counted = class.steps.iter().filter(|step| counts(scenario, limit, step));
+    let counted = class.steps.iter().filter(|step| counts(scenario, limit, class, step));
     let served: f64 = counted.map(|step| mean_cost(limit, step) * step.latency.mean()).sum();
     let time: f64 = class.steps.iter().map(|step| step.latency.mean()).sum();
     let share = |rate: f64| rate * served / amount;

@@ -1,6 +1,6 @@
 //! Warnings about what the classes together ask of a limit.
 
-use super::load::{Demand, counts, counts_class};
+use super::load::{Demand, counts};
 use super::remedy::Remedy;
 use super::warning::{Code, Warning};
 use super::words::{self, percent};
@@ -128,8 +128,7 @@ fn too_large(scenario: &Scenario, class: &TrafficClass) -> Vec<Warning> {
     let mut all = Vec::new();
     for limit in &scenario.provider.limits {
         let room = limit.largest();
-        let counted = class.steps.iter().filter(|step| counts(scenario, limit, step));
-        let counted = counted.filter(|_| counts_class(scenario, limit, class));
+        let counted = class.steps.iter().filter(|step| counts(scenario, limit, class, step));
         let large = counted.filter(|step| mean_estimate(limit, step) > room);
         all.extend(large.map(|step| {
             let message = format!(

@@ -53,8 +53,10 @@ pub struct Outlasting {
     pub name: String,
     /// Whether it is a rate limit: its length is the time from empty to full.
     pub is_limit: bool,
-    /// How long it lasts.
+    /// How long it lasts; of episodes on average.
     pub length: SimDuration,
+    /// Whether it comes in episodes.
+    pub in_episodes: bool,
     /// The word of the answer it gives.
     pub answer: String,
     /// Each layer that repeats the answer, innermost first, with its own ladder.
@@ -70,10 +72,11 @@ pub fn outlasts(scenario: &Scenario, class: usize, client: &Client) -> Vec<Outla
     let asked = scenario.models_of(&scenario.traffic[class]);
     let meets = |models: ModelSet| asked.iter().any(|model| models.contains(*model));
     let faults = scenario.provider.faults.iter().filter(|fault| meets(fault.models)).filter_map(|fault| {
-        let strikes = fault.probability.get(class).is_none_or(|probability| probability.peak() > 0.0);
-        let window = fault.window.filter(|_| strikes)?;
+        let length = fault.stretch().filter(|_| fault.peak(class) > 0.0)?;
         let answers = of_fault(&fault.respond, client.grammar()).into_iter();
-        Some(answers.map(move |answer| outlasting(client, &fault.name, window.length(), answer, false)))
+        let in_episodes = fault.comes_in_episodes();
+        let one = move |answer| Outlasting { in_episodes, ..outlasting(client, &fault.name, length, answer, false) };
+        Some(answers.map(one))
     });
     let faults = faults.flatten();
     let limits = scenario.provider.limits.iter().filter(|limit| meets(limit.models) && limit.meter.span().is_some());
@@ -115,5 +118,5 @@ fn outlasting(client: &Client, name: &str, length: SimDuration, answer: Answer, 
         Verdict::of(stack, length)
     };
     let word = word(&answer);
-    Outlasting { name: name.to_owned(), is_limit, length, answer: word, layers, stack, verdict }
+    Outlasting { name: name.to_owned(), is_limit, length, answer: word, layers, stack, verdict, in_episodes: false }
 }

@@ -12,6 +12,7 @@ use super::warning::{Code, Warning};
 use crate::policy::answer::Answer;
 use crate::policy::retry_budget::RetryBudget;
 use crate::policy::{Client, RetryPolicy};
+use crate::provider::capacity::Late;
 use crate::provider::{Abandoned, Capacity};
 use crate::scenario::Scenario;
 use crate::traffic::TrafficClass;
@@ -32,6 +33,11 @@ pub struct Sustain {
     pub patience: Option<SimDuration>,
     /// What becomes of those whose callers have left.
     pub abandoned: Abandoned,
+    /// What becomes of those who cannot be answered in time.
+    pub late: Late,
+    /// From how many waiting requests on the servers are busy for longer than the longest patience; `None` where nobody
+    /// gives up, or nothing is asked for.
+    pub enough_room: Option<u64>,
 }
 
 impl Sustain {
@@ -63,14 +69,19 @@ impl Sustain {
         let queue = (capacity.room < u32::MAX)
             .then(|| SimDuration::from_secs_f64(f64::from(capacity.room) * mean_work / per_second));
         let abandoned = scenario.provider.abandoned;
-        Some(Sustain { servers, load, failing_load, queue, patience, abandoned })
+        let late = capacity.late;
+        let enough = |patience: SimDuration| (patience.as_secs_f64() * per_second / mean_work).floor() as u64 + 1;
+        let enough_room = patience.filter(|_| mean_work > 0.0).map(enough);
+        Some(Sustain { servers, load, failing_load, queue, patience, abandoned, late, enough_room })
     }
 
     /// Whether all answers can come too late.
     pub fn can_be_late(&self) -> bool {
         let Some(patience) = self.patience else { return false };
         // What is in service is finished for nobody, also where the server looks who still waits.
-        self.abandoned != Abandoned::Cancelled && self.queue.is_none_or(|queue| queue > patience)
+        self.abandoned != Abandoned::Cancelled
+            && self.late == Late::Served
+            && self.queue.is_none_or(|queue| queue > patience)
     }
 
     /// Whether callers who retry ask for more than the servers do.
@@ -83,12 +94,13 @@ impl Sustain {
         self.can_be_late() && self.outgrows()
     }
 
-    /// The share of the present load below which it no longer can.
+    /// The share of the present load from which on callers who retry ask for more than the servers do: below it no overload
+    /// can outlive its cause.
     pub fn safe_load(&self) -> f64 {
         1.0 / self.failing_load
     }
 
-    /// The requests of a failing call below which it no longer can, at the present load.
+    /// The same in requests of a failing call, at the present load.
     pub fn safe_requests(&self) -> f64 {
         1.0 / self.load
     }
@@ -173,6 +185,8 @@ mod tests {
         near(sustain("large_budget").failing_load, 1.04);
         let possible = ["budget", "large_budget", "once", "cancelled", "short_queue"].map(|v| sustain(v).is_possible());
         assert_eq!(possible, [false, true, false, false, false]);
+        // Eleven requests of 0.1 s are more than the second that callers wait.
+        assert_eq!(plain.enough_room, Some(11));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::observe::alerts::AlertRecord;
 use crate::observe::outcome::{CapacityCounts, GuardCounts, LimitCounts};
 use crate::policy::{Guard, Mechanism};
 use crate::provider::Window;
+use crate::provider::capacity::Late;
 use crate::scenario::Scenario;
 use crate::units::{SimDuration, SimTime};
 
@@ -31,7 +32,8 @@ pub fn summarize(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
     top.push(("limits".to_owned(), limits(scenario, outcome)));
     if let Some(counts) = &outcome.capacity {
         let goodput = goodput_at_end(scenario, &outcome.timeline);
-        top.push(("capacity".to_owned(), capacity_table(counts, goodput)));
+        let looks = scenario.provider.capacity.as_ref().is_some_and(|capacity| capacity.late != Late::Served);
+        top.push(("capacity".to_owned(), capacity_table(counts, goodput, looks)));
     }
     let guards = scenario.guards.iter().zip(&outcome.guards);
     let guards = guards.map(|(guard, counts)| (guard.name.clone(), guard_table(guard, counts))).collect();
@@ -79,16 +81,19 @@ fn recovery_table(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
 
 fn limits(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
     let tables = scenario.provider.limits.iter().enumerate().map(|(index, limit)| {
-        let LimitCounts { admitted, refused, impossible } = outcome.limits[index];
+        let LimitCounts { admitted, refused, impossible, cut_short } = outcome.limits[index];
         let curve = &outcome.timeline.limits[index];
         let below_tenth = curve.below_tenth(scenario.horizon);
-        let table = vec![
+        let mut table = vec![
             ("admitted".to_owned(), count(admitted)),
             ("refused".to_owned(), count(refused)),
             ("impossible".to_owned(), count(impossible)),
             ("lowest_share".to_owned(), real(f64::from(curve.lowest.iter().copied().fold(1.0, f32::min)))),
             ("below_tenth_s".to_owned(), real(below_tenth.as_secs_f64())),
         ];
+        if limit.terms.as_ref().is_some_and(|terms| terms.when_used_up.is_some()) {
+            table.push(("cut_short".to_owned(), count(cut_short)));
+        }
         (limit.name.clone(), Tree::Table(table))
     });
     let slots = scenario.provider.slots.iter().zip(&outcome.slots).map(|(slots, counts)| {
@@ -102,10 +107,11 @@ fn limits(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
     Tree::Table(tables.chain(slots).collect())
 }
 
-fn capacity_table(counts: &CapacityCounts, goodput: Option<f64>) -> Tree<Number> {
+/// `looks`: whether somebody looks who would be late.
+fn capacity_table(counts: &CapacityCounts, goodput: Option<f64>, looks: bool) -> Tree<Number> {
     let CapacityCounts { arrived, refused, started, skipped, left_waiting, left_in_service, .. } = *counts;
     let waited = if started > 0 { counts.waited_nanos as f64 / 1e9 / started as f64 } else { f64::NAN };
-    Tree::Table(vec![
+    let mut table = vec![
         ("arrived".to_owned(), count(arrived)),
         ("refused".to_owned(), count(refused)),
         ("started".to_owned(), count(started)),
@@ -118,7 +124,11 @@ fn capacity_table(counts: &CapacityCounts, goodput: Option<f64>) -> Tree<Number>
         ("mean_wait_s".to_owned(), real(waited)),
         ("goodput_at_end".to_owned(), real(goodput.unwrap_or(f64::NAN))),
         ("stuck".to_owned(), real(goodput.map_or(f64::NAN, |share| f64::from(share < STUCK)))),
-    ])
+    ];
+    if looks {
+        table.push(("late".to_owned(), count(counts.late)));
+    }
+    Tree::Table(table)
 }
 
 fn guard_table(guard: &Guard, counts: &GuardCounts) -> Tree<Number> {

@@ -26,6 +26,8 @@ pub struct LimitCounts {
     pub refused: u64,
     /// Requests that can never fit into it.
     pub impossible: u64,
+    /// Answers that it stopped because their output used it up.
+    pub cut_short: u64,
 }
 
 /// What was counted of one limit on requests in flight.
@@ -50,6 +52,8 @@ pub struct CapacityCounts {
     pub started: u64,
     /// Those that were passed over because their callers had left.
     pub skipped: u64,
+    /// Those that were passed over or refused because they could not be answered in time.
+    pub late: u64,
     /// Those whose callers left while they waited.
     pub left_waiting: u64,
     /// Those whose callers left while they were served.

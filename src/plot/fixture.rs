@@ -39,6 +39,7 @@ pub(super) fn class(name: &str, kind: TaskKind, steps: usize) -> TrafficClass {
         cached: crate::traffic::Cached::NONE,
         group: None,
         other: None,
+        sender: None,
     };
     TrafficClass {
         name: name.to_string(),
@@ -80,6 +81,7 @@ pub(super) fn overload(name: &str, from: f64, to: f64) -> Fault {
         window: Some(Window { from: at(from), to: at(to) }),
         probability: vec![Profile::constant(0.9997).unwrap()],
         carried_out: None,
+        terms: None,
         respond: Respond::Status {
             status: 529,
             after: Distribution::constant(1.7),

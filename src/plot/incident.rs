@@ -257,7 +257,8 @@ impl Shade {
 
 /// What a fault answers, and its name among the responses.
 fn answer(facts: &Facts<'_>, name: &str) -> (AnswerKind, String) {
-    let fault = facts.scenario.provider.faults.iter().find(|fault| fault.name == name);
+    let fault =
+        facts.scenario.provider.faults.iter().find(|fault| fault.windows().iter().any(|(phase, _)| *phase == name));
     match fault.map(|fault| &fault.respond) {
         Some(Respond::Status { status, .. }) => {
             let kind = match status {

@@ -30,8 +30,20 @@ pub enum Order {
     Priority,
 }
 
+/// What becomes of a request that cannot be answered before its caller gives up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Late {
+    /// It is served: nobody looks.
+    #[default]
+    Served,
+    /// It is passed over when its turn comes.
+    Dropped,
+    /// It is refused when it comes, where what is to be done before it and for it takes too long.
+    Refused,
+}
+
 /// The settings of the provider's servers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Capacity {
     /// How many servers there are from each instant on; the first instant is the beginning.
     pub servers: Steps,
@@ -60,6 +72,24 @@ pub struct Capacity {
     pub hint: Option<HintForm>,
     /// The code in its body.
     pub code: Option<String>,
+    /// What becomes of a request that cannot be answered before its caller gives up.
+    pub late: Late,
+}
+
+impl std::fmt::Debug for Capacity {
+    /// All settings; what becomes of who is late only where somebody looks.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut all = f.debug_struct("Capacity");
+        all.field("servers", &self.servers).field("speed", &self.speed).field("room", &self.room);
+        all.field("shares", &self.shares).field("order", &self.order).field("priorities", &self.priorities);
+        all.field("slowdown", &self.slowdown).field("per_input_token", &self.per_input_token);
+        all.field("per_output_token", &self.per_output_token).field("status", &self.status);
+        all.field("refusal_latency", &self.refusal_latency).field("hint", &self.hint).field("code", &self.code);
+        if self.late != Late::default() {
+            all.field("late", &self.late);
+        }
+        all.finish()
+    }
 }
 
 /// A whole number that changes at instants.
@@ -140,6 +170,7 @@ impl Capacity {
             refusal_latency: super::default_refusal_latency(),
             hint: None,
             code: None,
+            late: Late::default(),
         }
     }
 

@@ -4,6 +4,7 @@
 //! the probability of that instant. Two runs with different policies so share the draw of the n-th request of a step
 //! although they send it at different times.
 
+use super::fault_terms::FaultTerms;
 use super::model::ModelSet;
 use super::profile::Profile;
 use super::script::Script;
@@ -158,12 +159,15 @@ impl StreamFault {
     }
 }
 
+/// The most windows of a fault that are phases each.
+pub const MOST_PHASES: usize = 12;
+
 /// One kind of fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
     /// Its name; draws are keyed by it.
     pub name: String,
-    /// When it can strike; `None` is always.
+    /// When it can strike, of several windows from the first to the end of the last; `None` is always.
     pub window: Option<Window>,
     /// How probable it is that it strikes a request, for each traffic class by index.
     pub probability: Vec<Profile>,
@@ -173,6 +177,48 @@ pub struct Fault {
     pub models: ModelSet,
     /// Whether the server carries a struck request out although its answer fails; `None` as [`carries_out`] says.
     pub carried_out: Option<bool>,
+    /// Its terms; `None` where it is plain.
+    pub terms: Option<Box<FaultTerms>>,
+}
+
+impl Fault {
+    /// Its windows, each with the name of its phase; none where it is always there, and one from the first to the end of
+    /// the last where they are many.
+    pub fn windows(&self) -> Vec<(&str, Window)> {
+        match (&self.terms, self.window) {
+            (Some(terms), _) if (2..=MOST_PHASES).contains(&terms.windows.len()) => {
+                terms.windows.iter().map(|(name, window)| (name.as_str(), *window)).collect()
+            }
+            (_, window) => window.into_iter().map(|window| (self.name.as_str(), window)).collect(),
+        }
+    }
+
+    /// How long it lasts at a stretch: the longest of its windows, or where it comes in episodes the mean of those;
+    /// `None` where it is always there.
+    pub fn stretch(&self) -> Option<SimDuration> {
+        let several = self.terms.iter().flat_map(|terms| &terms.windows).map(|(_, window)| window.length()).max();
+        let window = several.or_else(|| self.window.map(|window| window.length()));
+        let episodes = self.terms.as_ref().and_then(|terms| terms.episodes.as_ref());
+        let mean = episodes.filter(|follows| follows.otherwise == 0.0);
+        let mean = mean.map(|follows| SimDuration::from_secs_f64(follows.path.on.mean()));
+        match (window, mean) {
+            (Some(window), Some(mean)) => Some(window.min(mean)),
+            (window, mean) => window.or(mean),
+        }
+    }
+
+    /// Whether it comes and goes, and strikes nobody while it is off.
+    pub fn comes_in_episodes(&self) -> bool {
+        let episodes = self.terms.as_ref().and_then(|terms| terms.episodes.as_ref());
+        episodes.is_some_and(|follows| follows.otherwise == 0.0)
+    }
+
+    /// The largest probability with which it strikes requests of a class.
+    pub fn peak(&self, class: usize) -> f64 {
+        let episodes = self.terms.as_ref().and_then(|terms| terms.episodes.as_ref());
+        let otherwise = episodes.map_or(0.0, |follows| follows.otherwise);
+        self.probability.get(class).map_or(1.0, Profile::peak).max(otherwise)
+    }
 }
 
 /// Whether a server has carried out what a client sees end so, unless a fault says otherwise: it has where some of the

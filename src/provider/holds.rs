@@ -18,6 +18,27 @@ const PARTS: u32 = 64;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ticket(Option<(u32, u32)>);
 
+impl Ticket {
+    /// Its place among those that are held now, which another has when it is no longer.
+    pub const fn place(self) -> Option<u32> {
+        match self.0 {
+            Some((slot, _)) => Some(slot),
+            None => None,
+        }
+    }
+}
+
+/// A request whose output has used up a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Which.
+    pub ticket: Ticket,
+    /// Whose output was used up, by index.
+    pub limit: usize,
+    /// How many tokens were there when it was.
+    pub produced: u32,
+}
+
 /// One request.
 #[derive(Clone, Copy, Debug)]
 struct Hold {
@@ -44,6 +65,8 @@ pub(super) struct Holds {
     slots: Vec<Hold>,
     free: Vec<u32>,
     due: BinaryHeap<Reverse<(SimTime, u32, u32)>>,
+    /// Those that have been cut short and nobody has asked for yet.
+    cuts: Vec<Cut>,
 }
 
 impl Hold {
@@ -123,6 +146,11 @@ impl Holds {
         }
     }
 
+    /// One that has been cut short.
+    pub(super) fn next_cut(&mut self) -> Option<Cut> {
+        self.cuts.pop()
+    }
+
     /// When the next of them is due.
     pub(super) fn next(&self) -> Option<SimTime> {
         self.due.peek().map(|Reverse((at, ..))| *at)
@@ -154,7 +182,18 @@ impl Holds {
             let Some(terms) = &limits[index].terms else { continue };
             settle(hold, terms, is_over.then_some(produced), new, &meters[index], &mut levels[index], at);
         }
-        if is_over {
+        let used_up = if is_over || new == 0 { None } else { used_up(hold, limits, meters, levels, at) };
+        if let Some(limit) = used_up {
+            self.cuts.push(Cut { ticket: Ticket(Some((slot, generation))), limit, produced });
+            let mut left = hold.limits;
+            while left > 0 {
+                let index = left.trailing_zeros() as usize;
+                left &= left - 1;
+                let Some(terms) = &limits[index].terms else { continue };
+                settle(hold, terms, Some(produced), 0, &meters[index], &mut levels[index], at);
+            }
+        }
+        if is_over || used_up.is_some() {
             hold.generation = generation.wrapping_add(1);
             self.free.push(slot);
         } else {
@@ -164,6 +203,20 @@ impl Holds {
             }
         }
     }
+}
+
+/// The first of a request's limits that stop an answer and of which nothing is left.
+fn used_up(hold: &Hold, limits: &[Limit], meters: &[Meter], levels: &mut [MeterState], now: SimTime) -> Option<usize> {
+    let mut left = hold.limits;
+    while left > 0 {
+        let index = left.trailing_zeros() as usize;
+        left &= left - 1;
+        let stops = limits[index].terms.as_ref().is_some_and(|terms| terms.when_used_up.is_some());
+        if stops && !meters[index].until_any(&mut levels[index], now).is_zero() {
+            return Some(index);
+        }
+    }
+    None
 }
 
 /// When output begins and when all of it is there. An answer that is there all at once has been produced since its service

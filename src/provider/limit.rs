@@ -58,10 +58,10 @@ impl Limit {
         Answer { code: self.code.as_deref().map_or(Code::NONE, Code::named), ..Answer::refused(self.status) }
     }
 
-    /// Whether it counts the requests of a class to a model.
+    /// Whether it counts the requests of a sender to a model.
     #[inline]
-    pub fn covers(&self, class: u16, model: u8) -> bool {
-        self.models.contains(model) && self.terms.as_ref().is_none_or(|terms| terms.classes.contains(class as u8))
+    pub fn covers(&self, sender: u8, model: u8) -> bool {
+        self.models.contains(model) && self.terms.as_ref().is_none_or(|terms| terms.classes.contains(sender))
     }
 
     /// What a request is charged when it is admitted, in parts of a unit.

@@ -2,7 +2,7 @@
 //! request must fit into every limit that counts it, and is charged to all of them or to none.
 
 use super::Request;
-use super::holds::{Holds, Ticket};
+use super::holds::{Cut, Holds, Ticket};
 use super::limit::Limit;
 use super::terms::{Charge, Terms};
 use crate::policy::Course;
@@ -33,6 +33,8 @@ struct Rare {
     changes: Vec<(SimTime, usize, u64)>,
     changed: usize,
     charges_refused: bool,
+    /// The limits that stop an answer that uses them up, one bit each.
+    stopping: u64,
 }
 
 impl<'a> LimitsState<'a> {
@@ -81,7 +83,7 @@ impl<'a> LimitsState<'a> {
             let shortfall = match &limit.terms {
                 _ if !limit.models.contains(request.model) => continue,
                 None => meter.shortfall(level, limit.counts.cost(request.input_tokens, request.output_tokens), now),
-                Some(terms) if !terms.classes.contains(request.class as u8) => continue,
+                Some(terms) if !terms.classes.contains(request.sender) => continue,
                 Some(terms) => shortfall(terms, meter, level, rare, now, request).max(banned(terms, rare, index, now)),
             };
             if !shortfall.is_zero() && longest.is_none_or(|(_, known)| shortfall > known) {
@@ -130,7 +132,7 @@ impl<'a> LimitsState<'a> {
         }
         for (index, limit) in self.limits.iter().enumerate() {
             let Some(terms) = limit.terms.as_ref().filter(|terms| terms.charges_refused) else { continue };
-            if limit.covers(request.class, request.model) {
+            if limit.covers(request.sender, request.model) {
                 let cost = terms.estimated(request.size());
                 self.meters[index].charge_refused(&mut self.levels[index], cost, now);
             }
@@ -146,7 +148,7 @@ impl<'a> LimitsState<'a> {
             let cost = match &limit.terms {
                 _ if !limit.models.contains(request.model) => continue,
                 None => limit.counts.cost(request.input_tokens, request.output_tokens),
-                Some(terms) if !terms.classes.contains(request.class as u8) => continue,
+                Some(terms) if !terms.classes.contains(request.sender) => continue,
                 Some(terms) => match terms.estimated(request.size()) {
                     // What is charged later does not open a window now.
                     0 => continue,
@@ -180,6 +182,22 @@ impl<'a> LimitsState<'a> {
         }
     }
 
+    /// Whether some limit stops answers that use it up.
+    pub fn stops_answers(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| rare.stopping != 0)
+    }
+
+    /// Charges what is due by now, and says which requests that cuts short, one by one.
+    pub(super) fn next_cut(&mut self, now: SimTime) -> Option<Cut> {
+        self.catch_up(now);
+        self.rare.as_mut()?.holds.next_cut()
+    }
+
+    /// When something is due next of what is served.
+    pub(super) fn next_due(&self) -> Option<SimTime> {
+        self.rare.as_ref()?.holds.next()
+    }
+
     /// The meter of a limit with the amount that it has now, and what is used of it.
     pub fn of(&self, index: usize) -> (&Meter, &MeterState) {
         (&self.meters[index], &self.levels[index])
@@ -202,6 +220,7 @@ impl Rare {
             rare.late |= u64::from(terms.is_late() || matches!(limit.meter, Meter::InFlight(_))) << index;
             rare.streaming |= u64::from(terms.charge == Charge::Streaming) << index;
             rare.charges_refused |= terms.charges_refused;
+            rare.stopping |= u64::from(terms.when_used_up.is_some()) << index;
             rare.changes.extend(terms.changes.iter().map(|(at, amount)| (*at, index, *amount)));
         }
         rare.changes.sort_by_key(|(at, ..)| *at);
@@ -210,7 +229,7 @@ impl Rare {
 
     fn hold(&mut self, all: &[Limit], now: SimTime, until: SimTime, request: &Request<'_>, course: &Course) -> Ticket {
         let covers = |(index, limit): (usize, &Limit)| {
-            u64::from(limit.covers(request.class, request.model)) << index & self.late
+            u64::from(limit.covers(request.sender, request.model)) << index & self.late
         };
         let limits = all.iter().enumerate().map(covers).fold(0, |all, one| all | one);
         if limits == 0 {

@@ -5,7 +5,9 @@
 //! use up the rate limit (`docs/validation.md`).
 
 pub mod capacity;
+pub mod episodes;
 pub mod fault;
+pub mod fault_terms;
 pub mod header_text;
 pub mod holds;
 pub mod limit;
@@ -24,8 +26,10 @@ use crate::random::Distribution;
 use crate::units::SimDuration;
 
 pub use capacity::Capacity;
+pub use episodes::Episodes;
 pub use fault::{Fault, Respond, StreamFault, Window};
-pub use holds::Ticket;
+pub use fault_terms::FaultTerms;
+pub use holds::{Cut, Ticket};
 pub use limit::{HintForm, Limit};
 pub use model::{Model, ModelSet, NO_MODEL};
 pub use profile::Profile;
@@ -73,6 +77,10 @@ pub struct Request<'a> {
     pub connect: SimDuration,
     /// How long it takes from then until the request is written.
     pub write: SimDuration,
+    /// The index of who sends it: its class, or a step with labels of its own.
+    pub sender: u8,
+    /// The index of its step.
+    pub step: u8,
     /// How many requests its task has sent before it.
     pub ordinal: u32,
     /// How its client reads hints.

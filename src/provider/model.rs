@@ -32,7 +32,7 @@ pub const NO_MODEL: u8 = 63;
 /// The most models of a scenario.
 pub const MOST_MODELS: usize = 63;
 
-/// Some of the models, by index; or of the classes.
+/// Some of the models, by index; or of those who send requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelSet(u64);
 
@@ -52,6 +52,12 @@ impl ModelSet {
     #[inline]
     pub const fn contains(self, model: u8) -> bool {
         self.0 >> model & 1 == 1
+    }
+
+    /// Those that are in both.
+    #[must_use]
+    pub const fn both(self, other: ModelSet) -> ModelSet {
+        ModelSet(self.0 & other.0)
     }
 
     /// Whether the two have a model in common.

@@ -1,8 +1,9 @@
 //! The provider at work: what it answers to a request, and when. It borrows nothing of the engine, so a real clock can
 //! drive it as well as a simulated one.
 
+use super::episodes::Path;
 use super::fault::{Fault, Respond, StreamFault, carries_out};
-use super::holds::Ticket;
+use super::holds::{Cut, Ticket};
 use super::limit::{HintForm, Limit};
 use super::limits::LimitsState;
 use super::model::window_exceeded;
@@ -81,6 +82,8 @@ pub struct ProviderState<'a> {
     /// For each fault and class the piece of its probability that was last looked at. Time hardly moves between two
     /// requests; to look each of them up in the profile took a tenth of the event loop's time.
     chances: Vec<Vec<Piece>>,
+    /// For each fault that comes in episodes, how far its path has been drawn.
+    paths: Vec<Option<Path>>,
     limit_words: Vec<u64>,
     /// What each fault answers; `None` where nothing ever comes back.
     fault_answers: Vec<Option<Answer>>,
@@ -94,14 +97,16 @@ pub struct ProviderState<'a> {
 const FAULT_LATENCY: u64 = 0x006c_6174_656e_6379;
 
 impl<'a> ProviderState<'a> {
-    /// A provider with full limits.
-    pub fn new(settings: &'a Provider) -> Self {
+    /// A provider with full limits, in the world of this key.
+    pub fn new(settings: &'a Provider, world: Key) -> Self {
+        let path = |fault: &Fault| Some(Path::new(&fault.terms.as_ref()?.episodes.as_ref()?.path, world));
         ProviderState {
             settings,
             slots: settings.slots.iter().map(|_| SlotsState::default()).collect(),
             limits: LimitsState::new(&settings.limits),
             chances: settings.faults.iter().map(first_pieces).collect(),
             fault_words: settings.faults.iter().map(|fault| Key::word(&fault.name)).collect(),
+            paths: settings.faults.iter().map(path).collect(),
             limit_words: settings.limits.iter().map(|limit| Key::word(&limit.name)).collect(),
             fault_answers: settings.faults.iter().map(|fault| fault.respond.answer()).collect(),
             refusals: settings.limits.iter().map(Limit::refusal).collect(),
@@ -159,7 +164,7 @@ impl<'a> ProviderState<'a> {
     #[inline]
     pub fn serves_until(&mut self, now: SimTime, until: SimTime, request: &Request<'_>, course: &Course) -> Ticket {
         for (settings, slots) in self.settings.slots.iter().zip(&mut self.slots) {
-            if settings.covers(request.class, request.model) {
+            if settings.covers(request.sender, request.model) {
                 slots.take(until);
             }
         }
@@ -171,14 +176,24 @@ impl<'a> ProviderState<'a> {
         self.limits.begin(ticket, now, course);
     }
 
-    /// A request of this class to this model that would have been served until then no longer is: its slots are free.
-    pub fn stops_serving(&mut self, now: SimTime, until: SimTime, class: u16, model: u8, ticket: Ticket) {
+    /// A request of this sender to this model that would have been served until then no longer is: its slots are free.
+    pub fn stops_serving(&mut self, now: SimTime, until: SimTime, sender: u8, model: u8, ticket: Ticket) {
         for (settings, slots) in self.settings.slots.iter().zip(&mut self.slots) {
-            if settings.covers(class, model) {
+            if settings.covers(sender, model) {
                 slots.free(until);
             }
         }
         self.limits.cut(ticket, now);
+    }
+
+    /// Charges what is due by now, and says which requests that cuts short, one by one.
+    pub fn next_cut(&mut self, now: SimTime) -> Option<Cut> {
+        self.limits.next_cut(now)
+    }
+
+    /// When a limit charges something next of what is served.
+    pub fn next_due(&self) -> Option<SimTime> {
+        self.limits.next_due()
     }
 
     /// Which slots are taken of each limit on requests in flight, in the order of the settings.
@@ -201,7 +216,10 @@ impl<'a> ProviderState<'a> {
         if !piece.span.contains(now) {
             *piece = settings.probability[request.class as usize].piece(now);
         }
-        let probability = piece.at(now);
+        let mut probability = piece.at(now);
+        if let Some(terms) = &settings.terms {
+            probability = terms.probability(probability, now, request, self.paths[fault].as_mut());
+        }
         probability > 0.0 && request.key.with(self.fault_words[fault]).unit() < probability
     }
 
@@ -266,7 +284,7 @@ impl<'a> ProviderState<'a> {
     #[inline]
     fn longest_wait(&mut self, now: SimTime, request: &Request<'_>) -> Option<(usize, SimDuration)> {
         let states = self.settings.slots.iter().zip(&mut self.slots).enumerate();
-        let states = states.filter(|(_, (settings, _))| settings.covers(request.class, request.model));
+        let states = states.filter(|(_, (settings, _))| settings.covers(request.sender, request.model));
         let full = states.filter_map(|(index, (settings, state))| Some((index, state.wait(settings, now)?)));
         full.max_by_key(|(index, wait)| (*wait, std::cmp::Reverse(*index)))
     }

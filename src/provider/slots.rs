@@ -28,7 +28,7 @@ pub struct Slots {
     pub code: Option<String>,
     /// The models whose requests it counts.
     pub models: ModelSet,
-    /// The classes whose requests it counts, by index.
+    /// The senders whose requests it counts, by index.
     pub classes: ModelSet,
 }
 
@@ -47,10 +47,10 @@ impl std::fmt::Debug for Slots {
 }
 
 impl Slots {
-    /// Whether it counts the requests of a class to a model.
+    /// Whether it counts the requests of a sender to a model.
     #[inline]
-    pub const fn covers(&self, class: u16, model: u8) -> bool {
-        self.models.contains(model) && self.classes.contains(class as u8)
+    pub const fn covers(&self, sender: u8, model: u8) -> bool {
+        self.models.contains(model) && self.classes.contains(sender)
     }
 
     /// Its refusal, without the hint.

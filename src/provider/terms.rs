@@ -77,6 +77,15 @@ pub enum Settle {
     Both,
 }
 
+/// What becomes of an answer whose output uses up the limit while it flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UsedUp {
+    /// The generation stops there, and what is there is the answer.
+    Cut,
+    /// The stream breaks off.
+    Break,
+}
+
 /// What the hint of a refusal tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Until {
@@ -92,7 +101,7 @@ pub enum Until {
 }
 
 /// The terms of a limit.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Terms {
     /// What each part of a request weighs.
     pub weights: Weights,
@@ -110,7 +119,7 @@ pub struct Terms {
     pub lends: bool,
     /// The ban that too many refusals bring.
     pub ban: Option<Ban>,
-    /// The classes whose requests it counts, by index.
+    /// The senders whose requests it counts, by index: the classes, and behind them steps with labels of their own.
     pub classes: ModelSet,
     /// From when on the amount is another one, ascending.
     pub changes: Vec<(SimTime, u64)>,
@@ -118,6 +127,24 @@ pub struct Terms {
     pub until: Until,
     /// The headers that carry it; `retry-after` where there is none here.
     pub headers: Vec<HintHeader>,
+    /// What becomes of an answer whose output uses it up; `None` where it flows on, as a debt.
+    pub when_used_up: Option<UsedUp>,
+}
+
+impl std::fmt::Debug for Terms {
+    /// All settings; what becomes of answers only where that is said.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut all = f.debug_struct("Terms");
+        all.field("weights", &self.weights).field("charge", &self.charge).field("estimate", &self.estimate);
+        all.field("unset_max_tokens", &self.unset_max_tokens).field("settle", &self.settle);
+        all.field("charges_refused", &self.charges_refused).field("lends", &self.lends).field("ban", &self.ban);
+        all.field("classes", &self.classes).field("changes", &self.changes).field("until", &self.until);
+        all.field("headers", &self.headers);
+        if let Some(when_used_up) = &self.when_used_up {
+            all.field("when_used_up", when_used_up);
+        }
+        all.finish()
+    }
 }
 
 impl Terms {
@@ -136,6 +163,7 @@ impl Terms {
             changes: Vec::new(),
             until: Until::Fits,
             headers: Vec::new(),
+            when_used_up: None,
         }
     }
 

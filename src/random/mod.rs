@@ -8,6 +8,7 @@ pub mod distribution;
 pub mod math;
 pub mod normal;
 mod portable;
+pub mod residual;
 pub mod stream;
 
 pub use distribution::Distribution;

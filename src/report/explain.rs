@@ -279,7 +279,8 @@ fn outlasting(window: &Outlasting) -> String {
     let what = if window.is_limit {
         format!("refills in {length}")
     } else {
-        format!("lasts {length} ({})", window.answer.replace('_', " "))
+        let mean = if window.in_episodes { " on average" } else { "" };
+        format!("lasts {length}{mean} ({})", window.answer.replace('_', " "))
     };
     if window.layers.is_empty() {
         return format!("{what}; no layer repeats a {}", window.answer);

@@ -29,7 +29,7 @@ pub fn json(explanation: &Explanation) -> Value {
 }
 
 /// What servers are asked for, and whether an overload can outlive its cause.
-fn of_servers(sustain: &Sustain) -> Value {
+pub(super) fn of_servers(sustain: &Sustain) -> Value {
     let finite = |number: f64| number.is_finite().then_some(number);
     json!({
         "servers": sustain.servers,
@@ -37,6 +37,7 @@ fn of_servers(sustain: &Sustain) -> Value {
         "failing_load": finite(sustain.failing_load),
         "full_queue_s": sustain.queue.map(SimDuration::as_secs_f64),
         "patience_s": sustain.patience.map(SimDuration::as_secs_f64),
+        "enough_room": sustain.enough_room,
         "can_be_late": sustain.can_be_late(),
         "outgrows": sustain.outgrows(),
         "can_outlive_its_cause": sustain.is_possible(),

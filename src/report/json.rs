@@ -48,6 +48,9 @@ pub fn summary(subject: &Subject<'_>) -> Value {
             put(table, tree(figures));
         }
     }
+    if let Some(verdict) = super::sustain::document(subject) {
+        put("verdict", verdict);
+    }
     if result.replicates.is_none() {
         put("series", series(subject));
     }

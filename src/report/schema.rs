@@ -38,14 +38,45 @@ pub fn summary() -> Value {
             "guards": named("$guard", "One entry for each guard."),
             "capacity": leaves(&["arrived", "refused", "started", "skipped", "left_waiting", "left_in_service",
                 "most_waiting", "most_in_service", "waiting_at_end", "mean_wait_s", "goodput_at_end",
-                "stuck"],
-                "Requests at the servers; only where these are limited. `goodput_at_end` is the share of what was asked \
+                "stuck", "late"],
+                "Requests at the servers; only where these are limited. `late` only where they look who would be late. \
+                `goodput_at_end` is the share of what was asked \
                 for in the last quarter of the time after the last fault window, its last tenth left out, that was \
                 answered; `stuck` is 1 where that is less than a half."),
             "alerts": named("$alert", "One entry for each alert; only where the file has any."),
+            "verdict": verdict(),
             "series": {"$ref": "#/$defs/series"},
         },
         "$defs": definitions(),
+    })
+}
+
+/// Whether an overload outlived its cause, and could.
+fn verdict() -> Value {
+    let counted = || {
+        json!({
+            "type": ["object", "null"],
+            "required": ["runs", "of", "share", "ci95"],
+            "additionalProperties": false,
+            "properties": {
+                "runs": {"type": "integer"}, "of": {"type": "integer"}, "share": {"type": "number"},
+                "ci95": {"type": "array", "items": {"type": "number"}, "minItems": 2},
+            },
+            "description": "So many of the runs, with the 95 % interval of their share after Wilson.",
+        })
+    };
+    json!({
+        "type": "object",
+        "description": "Only where servers are limited: how many runs were stuck at their end, how many recovered \
+            (`recovery` says when), what `explain` says of the two conditions, and all of it in words.",
+        "required": ["stuck", "recovered", "conditions", "sentences"],
+        "additionalProperties": false,
+        "properties": {
+            "stuck": counted(),
+            "recovered": counted(),
+            "conditions": {"type": "object"},
+            "sentences": {"type": "array", "items": {"type": "string"}},
+        },
     })
 }
 
@@ -127,8 +158,9 @@ fn definitions() -> Value {
             },
         },
         "$limit": leaves(
-            &["admitted", "refused", "impossible", "lowest_share", "below_tenth_s", "most_in_flight"],
-            "Numbers of one limit; one on requests in flight has only admitted, refused and most_in_flight.",
+            &["admitted", "refused", "impossible", "lowest_share", "below_tenth_s", "most_in_flight", "cut_short"],
+            "Numbers of one limit; one on requests in flight has only admitted, refused and most_in_flight, and only one \
+             that stops answers has cut_short.",
         ),
         "$guard": leaves(&["trips", "refused", "waits", "waited_s", "most_in_use"],
             "Numbers of one guard; `most_in_use` is of semaphores and pools only."),

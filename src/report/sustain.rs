@@ -1,11 +1,14 @@
 //! The verdict on metastability: whether an overload can outlive its cause, why, and how far from the threshold that is;
 //! and in runs, whether it did.
 
+use serde_json::{Value, json};
+
 use super::quantity::{TimeUnit, Unit};
 use super::story::Subject;
 use crate::experiment::Figure;
 use crate::explain::{Sustain, words};
 use crate::provider::Abandoned;
+use crate::provider::capacity::Late;
 use crate::stats::proportion;
 
 /// Whether an overload can outlive its cause, and why: sentences without full stops.
@@ -20,6 +23,12 @@ pub fn conditions(sustain: &Sustain) -> Vec<String> {
     if sustain.abandoned == Abandoned::Cancelled {
         return vec![
             "no overload can take every answer: the server stops when a caller leaves, and does nothing for nobody"
+                .to_owned(),
+        ];
+    }
+    if sustain.late != Late::Served {
+        return vec![
+            "no overload can take every answer: the servers work for nobody whose answer would come too late"
                 .to_owned(),
         ];
     }
@@ -57,7 +66,28 @@ pub fn conditions(sustain: &Sustain) -> Vec<String> {
         return said;
     }
     let why = if sustain.can_be_late() { asked } else { late };
-    vec![format!("an overload ends with its cause, sooner or later: {why}")]
+    let mut said = vec![format!("an overload ends with its cause, sooner or later: {why}")];
+    said.extend(distance(sustain));
+    said
+}
+
+/// How far it is until an overload could outlive its cause: a sentence without a full stop; `None` where no more load and
+/// no more retries bring that about.
+fn distance(sustain: &Sustain) -> Option<String> {
+    let room = || {
+        let room = sustain.enough_room.filter(|_| !sustain.can_be_late())?;
+        Some(format!("room for {} to wait", Unit::Count.bare(room as f64)))
+    };
+    let more = (!sustain.outgrows()).then(|| {
+        format!(
+            "{} of this load or {} requests for each call that fails",
+            words::percent(sustain.safe_load()),
+            Unit::Ratio.full(sustain.safe_requests())
+        )
+    });
+    sustain.patience?;
+    let both: Vec<String> = room().into_iter().chain(more).collect();
+    Some(format!("it could outlive it with {}", both.join(", and ")))
 }
 
 /// `2.40 times`.
@@ -80,7 +110,7 @@ pub fn verdict(subject: &Subject<'_>) -> Option<String> {
             let (n, share) = (statistic.n, statistic.mean);
             let stuck = (share * n as f64).round() as u64;
             let (low, high) = proportion::wilson(stuck, n);
-            let others = recovered(subject).filter(|_| stuck < n).map_or(String::new(), |text| format!("; {text}"));
+            let others = recovered(subject, n).map_or(String::new(), |text| format!("; {text}"));
             Some(format!(
                 "stuck at the end in {} of {} runs: {} [{} – {}]{others}",
                 Unit::Count.bare(stuck as f64),
@@ -93,9 +123,56 @@ pub fn verdict(subject: &Subject<'_>) -> Option<String> {
     }
 }
 
-/// When those were back that came back.
-fn recovered(subject: &Subject<'_>) -> Option<String> {
+/// How many of `n` runs came back, and when.
+fn recovered(subject: &Subject<'_>, n: u64) -> Option<String> {
     let figure = subject.figure(&["recovery", "total_s"])?;
-    let seconds = figure.center()?;
-    Some(format!("those that recovered did so after {}", Unit::Time(TimeUnit::of(seconds)).figure(Some(figure))))
+    let Figure::Many { statistic, .. } = figure else { return None };
+    let Some(statistic) = statistic else { return Some("none had recovered by then".to_owned()) };
+    let (low, high) = proportion::wilson(statistic.n, n);
+    let unit = Unit::Time(TimeUnit::of(statistic.mean));
+    // Where there are two ways, no number in their middle says when.
+    let half = if statistic.modes.len() > 1 {
+        String::new()
+    } else {
+        format!(", half of them within {}", unit.full(statistic.p50))
+    };
+    Some(format!(
+        "{} of them recovered, {} [{} – {}], after {}{half}",
+        Unit::Count.bare(statistic.n as f64),
+        Unit::Share.full(statistic.n as f64 / n as f64),
+        Unit::Share.full(low),
+        Unit::Share.full(high),
+        unit.figure(Some(figure)),
+    ))
+}
+
+/// The verdict as a document; `None` where servers are not limited.
+pub fn document(subject: &Subject<'_>) -> Option<Value> {
+    let sustain = Sustain::of(subject.scenario)?;
+    let counted = |figure: Option<&Figure>, all: u64| {
+        let runs = match figure? {
+            Figure::One(number) => u64::from(number.get()? > 0.5),
+            Figure::Many { statistic, .. } => statistic.as_ref().map_or(0, |of| (of.mean * of.n as f64).round() as u64),
+        };
+        Some(share(runs, all))
+    };
+    let all = subject.result.replicates.unwrap_or(1);
+    let recovery = subject.figure(&["recovery", "total_s"]);
+    let back = recovery.map(|figure| match figure {
+        Figure::One(number) => u64::from(number.get().is_some()),
+        Figure::Many { statistic, .. } => statistic.as_ref().map_or(0, |of| of.n),
+    });
+    let reason: Vec<String> = verdict(subject).into_iter().chain(conditions(&sustain)).collect();
+    Some(json!({
+        "stuck": counted(subject.figure(&["capacity", "stuck"]), all),
+        "recovered": back.map(|runs| share(runs, all)),
+        "conditions": super::explain_json::of_servers(&sustain),
+        "sentences": reason,
+    }))
+}
+
+/// So many of all runs, with the 95 % interval of their share.
+fn share(runs: u64, all: u64) -> Value {
+    let (low, high) = proportion::wilson(runs, all);
+    json!({ "runs": runs, "of": all, "share": runs as f64 / all as f64, "ci95": [low, high] })
 }

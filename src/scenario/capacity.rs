@@ -4,7 +4,7 @@ use super::context::{Context, Read, each};
 use super::refuse::{Refusal, refusal};
 use crate::document::{Fault, Field, Place, Reader, near};
 use crate::provider::Window;
-use crate::provider::capacity::{Capacity, Order, Steps};
+use crate::provider::capacity::{Capacity, Late, Order, Steps};
 use crate::units::SimDuration;
 
 /// The most servers, and the most that may wait for them.
@@ -50,6 +50,8 @@ pub(super) fn capacity(field: &Field<'_>, context: &Context<'_>) -> Option<Capac
     let per_token = |key| reader.or(key, SimDuration::ZERO, Field::duration);
     let (per_input_token, per_output_token) = (per_token("per_input_token"), per_token("per_output_token"));
     let usual = || Refusal { status: 503, ..Refusal::without_hint() };
+    let words = [("served", Late::Served), ("dropped", Late::Dropped), ("refused", Late::Refused)];
+    let late = reader.or("late", Late::Served, |field| field.word(&words));
     let full = reader.get("when_full").map_or_else(|| Some(usual()), |field| refusal(&field, &usual(), false));
     reader.finish();
     let Refusal { status, after, hint, code, .. } = full?;
@@ -66,6 +68,7 @@ pub(super) fn capacity(field: &Field<'_>, context: &Context<'_>) -> Option<Capac
         refusal_latency: after,
         hint,
         code,
+        late: late?,
         speed: none.speed,
     })
 }

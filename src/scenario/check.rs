@@ -9,6 +9,7 @@ use super::provider::ReadProvider;
 use super::traffic::ReadClass;
 use crate::document::{Fault, Faults, Place};
 use crate::policy::{Client, Mechanism, Outcome, Role, Scope};
+use crate::provider::capacity::Late;
 use crate::provider::{self, Respond};
 use crate::random::distribution::Shape;
 use crate::random::{Distribution, math};
@@ -48,6 +49,7 @@ pub(super) fn check(parts: &Parts<'_>, faults: &Faults) {
     }
     limit_check::check(parts, faults);
     check_hedges(parts, faults);
+    check_stopped_answers(parts, faults);
     let instant = has_instant_refusals(parts.provider);
     for read in parts.clients.iter().flatten() {
         check_line(&read.client, parts, faults);
@@ -56,6 +58,27 @@ pub(super) fn check(parts: &Parts<'_>, faults: &Faults) {
     for read in parts.classes.iter().flatten().flat_map(|class| &class.others) {
         check_line(&read.settings.client, parts, faults);
         check_spinning(&read.settings.client, &read.spinning, instant, parts, faults);
+    }
+}
+
+/// A limit that stops an answer looks at the one request of a caller.
+fn check_stopped_answers(parts: &Parts<'_>, faults: &Faults) {
+    let limits = parts.provider.limits.iter().flatten();
+    let mut stopping = limits.filter(|limit| limit.terms.as_ref().is_some_and(|terms| terms.when_used_up.is_some()));
+    let Some(limit) = stopping.next() else { return };
+    for class in parts.classes.iter().flatten() {
+        let own = parts.client_of(class).map(|read| &read.client);
+        let others = class.others.iter().map(|other| &other.settings.client);
+        let message = match own.into_iter().chain(others).find(|client| client.hedge().is_some()) {
+            Some(client) => format!("`{}` hedges, which is not modelled where a limit stops answers", client.name),
+            None if class.class.has_groups() => {
+                let name = &class.class.name;
+                format!("steps of `{name}` run at once, which is not modelled where a limit stops answers")
+            }
+            None => continue,
+        };
+        let hint = format!("leave that out, or `when_used_up` of `{}`", limit.name);
+        faults.add(Fault::new(class.client, message).hint(hint));
     }
 }
 
@@ -115,7 +138,7 @@ fn check_line(client: &Client, parts: &Parts<'_>, faults: &Faults) {
 /// A request without an answer ends by a timeout or never.
 fn check_hang(fault: &provider::Fault, hang: Place, parts: &Parts<'_>, faults: &Faults) {
     for (index, class) in parts.classes.iter().enumerate() {
-        let Some(class) = class.as_ref().filter(|_| fault.probability[index].peak() > 0.0) else { continue };
+        let Some(class) = class.as_ref().filter(|_| fault.peak(index) > 0.0) else { continue };
         let Some(own) = parts.client_of(class).filter(|read| !read.doubtful) else { continue };
         let of_step = |step: &Step| step.other.map_or(&own.client, |other| &class.others[other].settings.client);
         let waits = |client: &&Client| {
@@ -139,7 +162,7 @@ fn has_instant_refusals(provider: &ReadProvider<'_>) -> bool {
     let rooms = provider.capacity.iter().flatten();
     let full = rooms.into_iter().any(|capacity| {
         let is_bounded = capacity.shares.iter().any(|share| capacity.room.min(*share) < u32::MAX);
-        is_bounded && is_often_instant(&capacity.refusal_latency)
+        (is_bounded || capacity.late == Late::Refused) && is_often_instant(&capacity.refusal_latency)
     });
     let fails_at_once = |respond: &Respond| match respond {
         Respond::Script(script) => script.fails_at_once(),
@@ -152,7 +175,7 @@ fn has_instant_refusals(provider: &ReadProvider<'_>) -> bool {
 
 /// Whether a time comes out as zero, on the clock of whole nanoseconds, so often that what waits for nothing else
 /// stands still: where its mean is far above its ordinary draws, nearly all of them are rounded away.
-fn is_often_instant(time: &Distribution) -> bool {
+pub(super) fn is_often_instant(time: &Distribution) -> bool {
     /// Half a nanosecond, in seconds: what is below is no time on the clock.
     const ROUNDED_AWAY: f64 = 0.5e-9;
     /// A thousandth of the draws: a run of a thousand retries then takes the time of the other draws.

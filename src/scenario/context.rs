@@ -1,6 +1,7 @@
 //! What the parts of a scenario must know of each other while they are read: the names that they may refer to, the end
 //! of the run, and where faults go.
 
+use super::labels::Senders;
 use super::models::Asked;
 use crate::document::{Fault, Faults, Field, Reader, near};
 use crate::units::SimTime;
@@ -20,6 +21,8 @@ pub(super) struct Context<'a> {
     pub(super) clients: Vec<&'a str>,
     /// The names of the traffic classes, in the order of the file.
     pub(super) classes: Vec<&'a str>,
+    /// Who sends requests, with their labels.
+    pub(super) senders: Senders,
     /// The models that steps and fallbacks ask for, as far as they have been read.
     pub(super) asked: Asked,
     /// Whether a layer that never ends and never waits is let pass: a probe cuts it off.

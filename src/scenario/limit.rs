@@ -2,6 +2,7 @@
 //! limits: one for each class or model that it names, or all those of a preset.
 
 use super::context::Context;
+use super::labels;
 use super::limit_meter::meter;
 use super::limit_preset::expand;
 use super::limit_terms::{classes, terms, weights, weights_of};
@@ -60,8 +61,7 @@ impl ReadLimit {
         self
     }
 
-    fn for_class(mut self, class: usize) -> ReadLimit {
-        let only = ModelSet::EMPTY.with(class as u8);
+    fn for_senders(mut self, only: ModelSet) -> ReadLimit {
         match &mut self {
             ReadLimit::InFlight(slots, _) => slots.classes = only,
             ReadLimit::Rate(limit, _) => {
@@ -75,9 +75,11 @@ impl ReadLimit {
 
 /// Whether there is one instance for all, or one for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Each {
+enum Each<'a> {
     Class,
     Model,
+    /// For each value of this label.
+    Label(&'a str),
 }
 
 /// The limits that one table stands for; `None` for one that is wrong.
@@ -93,19 +95,32 @@ pub(super) fn limits(name: &str, field: &Field<'_>, context: &Context<'_>) -> Ve
 fn written(name: &str, field: &Field<'_>, context: &Context<'_>) -> Vec<Option<ReadLimit>> {
     let Some(reader) = field.table("a limit's settings") else { return vec![None] };
     let each_field = reader.get("each");
-    let each = each_field.as_ref().map(|field| field.word(&[("class", Each::Class), ("model", Each::Model)]));
+    let labels = context.senders.names();
+    let words = labels.iter().map(|label| (*label, Each::Label(label)));
+    let words: Vec<_> = [("class", Each::Class), ("model", Each::Model)].into_iter().chain(words).collect();
+    let each = each_field.as_ref().map(|field| field.word(&words));
     let named_classes = reader.maybe("classes", |field| classes(field, context));
     let only = named_classes.as_ref().and_then(Option::as_ref);
-    let set = only.map_or(ModelSet::ALL, |all| all.iter().fold(ModelSet::EMPTY, |set, class| set.with(*class as u8)));
+    let of_labels = reader.or("where", ModelSet::ALL, |field| labels::wanted(field, context));
+    let set = context.senders.of_classes(only).both(of_labels.unwrap_or(ModelSet::ALL));
     let read = limit(name, &reader, set);
     reader.finish();
-    let (Some(read), Some(named_classes)) = (read, named_classes) else { return vec![None] };
+    let (Some(read), Some(named_classes), Some(_)) = (read, named_classes, of_labels) else { return vec![None] };
     match (each, each_field) {
         (None, _) => vec![Some(read)],
         (Some(Some(Each::Class)), _) => {
             let all = named_classes.unwrap_or_else(|| (0..context.classes.len()).collect());
-            let one = |class: usize| read.renamed(format!("{name}-{}", context.classes[class])).for_class(class);
-            all.into_iter().map(|class| Some(one(class))).collect()
+            let all = all.into_iter().map(|class| (context.classes[class], context.senders.of_class(class)));
+            instances(name, &read, all, set)
+        }
+        (Some(Some(Each::Label(label))), Some(field)) => {
+            let all = instances(name, &read, context.senders.values(label).into_iter(), set);
+            if all.is_empty() {
+                return vec![
+                    field.wrong("stands for no limit: nobody of those that it counts has this label", "leave it out"),
+                ];
+            }
+            all
         }
         (Some(Some(Each::Model)), Some(field)) => {
             let (ReadLimit::Rate(_, models) | ReadLimit::InFlight(_, models)) = &read;
@@ -123,6 +138,17 @@ fn written(name: &str, field: &Field<'_>, context: &Context<'_>) -> Vec<Option<R
         }
         _ => vec![None],
     }
+}
+
+/// One limit for each of these, as far as somebody of the set is in it.
+fn instances<'v>(
+    name: &str,
+    read: &ReadLimit,
+    all: impl Iterator<Item = (&'v str, ModelSet)>,
+    set: ModelSet,
+) -> Vec<Option<ReadLimit>> {
+    let counted = all.map(|(value, of)| (value, of.both(set))).filter(|(_, of)| *of != ModelSet::EMPTY);
+    counted.map(|(value, of)| Some(read.renamed(format!("{name}-{}", as_name(value))).for_senders(of))).collect()
 }
 
 /// A model's name as a part of a limit's.
@@ -180,7 +206,7 @@ fn limit(name: &str, reader: &Reader<'_>, classes: ModelSet) -> Option<ReadLimit
 }
 
 /// All keys of a limit.
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 21] = [
     "amount",
     "algorithm",
     "capacity",
@@ -200,6 +226,7 @@ const KEYS: [&str; 20] = [
     "debt",
     "ban",
     "changes",
+    "when_used_up",
     "each",
 ];
 

@@ -5,7 +5,7 @@ use crate::document::{Fault, Field, Node, Table, Value};
 use crate::preset::limits;
 
 /// Keys that hold for all limits of a preset.
-const FOR_ALL: [&str; 5] = ["models", "classes", "each", "refuse", "ban"];
+const FOR_ALL: [&str; 6] = ["models", "classes", "where", "each", "refuse", "ban"];
 
 /// The limits that a preset stands for, by their names; `None` where something is wrong.
 pub(super) fn expand(name: &str, field: &Field<'_>) -> Option<Vec<(String, Node)>> {

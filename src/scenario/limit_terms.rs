@@ -7,7 +7,7 @@ use crate::document::{Fault, Field, Reader};
 use crate::policy::ban::Ban;
 use crate::policy::pacer::Counts;
 use crate::provider::ModelSet;
-use crate::provider::terms::{Charge, Estimate, Settle, Terms, Weights};
+use crate::provider::terms::{Charge, Estimate, Settle, Terms, UsedUp, Weights};
 use crate::units::SimTime;
 
 /// Thousandths of a weight: what a file may say.
@@ -110,6 +110,7 @@ pub(super) fn terms(
     let settle = settle(reader, charge, held);
     let refused = reader.or("refused_costs", false, |field| refused_costs(field, counts));
     let lends = reader.or("debt", false, Field::truth);
+    let when_used_up = when_used_up(reader, counts, charge);
     let ban = reader.maybe("ban", ban);
     let changes = reader.or("changes", Vec::new(), |field| changes(field, weights.scale));
     let (until, headers) = refusal.map_or_else(Default::default, |refusal| (refusal.until, refusal.headers.clone()));
@@ -125,6 +126,7 @@ pub(super) fn terms(
         changes: changes?,
         until,
         headers,
+        when_used_up: when_used_up?,
         ..Terms::plain(weights)
     };
     let is_plain = terms == Terms::plain(weights_of(counts))
@@ -180,6 +182,22 @@ fn settle(reader: &Reader<'_>, charge: Option<Charge>, held: bool) -> Option<Set
         return None;
     }
     field.word(&[("never", Settle::Never), ("surplus", Settle::Surplus), ("both", Settle::Both)])
+}
+
+/// What becomes of an answer whose output uses the limit up.
+fn when_used_up(reader: &Reader<'_>, counts: Counts, charge: Option<Charge>) -> Read<Option<UsedUp>> {
+    let Some(field) = reader.get("when_used_up") else { return Some(None) };
+    let words = [("goes_on", None), ("cut", Some(UsedUp::Cut)), ("break", Some(UsedUp::Break))];
+    let word = field.word(&words)?;
+    let counts_output = !matches!(counts, Counts::Requests | Counts::InputTokens | Counts::UncachedInputTokens);
+    if word.is_some() && (!counts_output || charge.is_some_and(|charge| charge != Charge::Streaming)) {
+        let message = "only a limit that is charged for output as it flows can stop an answer";
+        reader
+            .faults()
+            .add(Fault::new(field.key, message).hint("write charge = \"streaming\", and count output tokens"));
+        return None;
+    }
+    Some(word)
 }
 
 fn refused_costs(field: &Field<'_>, counts: Counts) -> Option<bool> {

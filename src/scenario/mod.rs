@@ -12,13 +12,18 @@ mod context;
 mod distribution;
 mod element;
 mod endless;
+mod episodes;
 mod failures;
 mod fallback;
+mod fault;
+mod fault_file;
+mod fault_terms;
 mod fixes;
 mod guards;
 mod hedge;
 mod hints;
 mod interventions;
+mod labels;
 mod layer;
 mod limit;
 mod limit_check;
@@ -32,6 +37,7 @@ mod provider;
 mod refusal;
 mod refuse;
 mod requests;
+mod respond;
 mod slots;
 mod source;
 mod step_clients;
@@ -43,15 +49,15 @@ mod waits;
 
 use crate::policy::guard::Guard;
 use crate::policy::stack::Client;
-use crate::provider::{Provider, Window};
+use crate::provider::{Fault, Provider, Window};
 use crate::traffic::TrafficClass;
 use crate::units::{SimDuration, SimTime};
 
 pub use alerts::{Alert, Scale, Watched};
 pub use interventions::{Act, Intervention};
 pub use patches::PatchFile;
-pub use provider::SCRIPT_CLOCK;
 pub use refusal::Refusal;
+pub use respond::SCRIPT_CLOCK;
 pub use source::{Source, client_layers, lines, load, preset_client, preset_layers, settings};
 
 /// A checked scenario.
@@ -135,7 +141,7 @@ impl Scenario {
             .provider
             .faults
             .iter()
-            .filter_map(|fault| Some((fault.name.as_str(), fault.window?)))
+            .flat_map(Fault::windows)
             .filter(|(_, window)| window.from < self.horizon)
             .map(|(name, window)| (name, Window { from: window.from, to: window.to.min(self.horizon) }))
             .collect();

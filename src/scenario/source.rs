@@ -2,12 +2,15 @@
 //! files, `--set`, presets, check; so whatever is written later wins, and whatever is wrong is reported where it was written.
 
 use super::context::Context;
+use super::labels::Senders;
 use super::models::{self, Asked};
 use super::patches::{self, PatchFile};
 use super::refusal::Refusal;
 use super::step_clients::Known;
 use super::variants::{self, Variants};
-use super::{Scenario, alerts, check, clients, fixes, guards, interventions, phases, provider, requests, traffic};
+use super::{
+    Scenario, alerts, check, clients, fault_terms, fixes, guards, interventions, phases, provider, requests, traffic,
+};
 use crate::document::{Faults, Field, Node, Place, Reader, Table, Text, Value, leaves, parse, set};
 use crate::policy::Client;
 use crate::preset::Preset;
@@ -188,6 +191,7 @@ pub fn preset_client(preset: &str, sets: &[String]) -> Result<Client, Refusal> {
         guards: Vec::new(),
         clients: vec![word],
         classes: Vec::new(),
+        senders: Senders::default(),
         asked: Asked::default(),
         may_spin: true,
         trace: &|_| Err("no trace can be read here".to_owned()),
@@ -226,6 +230,7 @@ fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scena
         guards: names(root, "guards"),
         clients: names(root, "clients"),
         classes: names(root, "traffic"),
+        senders: Senders::of(root, &names(root, "traffic")),
         asked: Asked::default(),
         may_spin: false,
         trace: source.trace,
@@ -250,6 +255,7 @@ fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scena
     );
     let all_asked = clients.iter().all(Option::is_some) && classes.iter().all(Option::is_some);
     let models = models::settle(&mut read_provider, all_asked, &context);
+    fault_terms::settle(&mut read_provider, &classes, &context);
     let (origin, origin_name) = origin?;
     let provider = read_provider.settled(models?);
     let traffic = classes.into_iter().map(|read| Some(read?.class)).collect::<Option<Vec<_>>>();

@@ -169,7 +169,7 @@ impl Clock {
 
 /// The cells of a line. Quotes around a cell are taken off; a comma inside them parts nothing, and two of them stand for
 /// one.
-fn cells(line: &str) -> Result<Vec<Cow<'_, str>>, &'static str> {
+pub(super) fn cells(line: &str) -> Result<Vec<Cow<'_, str>>, &'static str> {
     if !line.contains('"') {
         return Ok(line.split(',').map(|cell| Cow::Borrowed(cell.trim())).collect());
     }

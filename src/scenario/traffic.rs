@@ -3,6 +3,7 @@
 use super::arrivals::arrivals;
 use super::context::{Context, each, refer};
 use super::distribution::{Measure, distribution};
+use super::labels;
 use super::models;
 use super::step_clients::{self, Known, ReadStepClient, Said};
 use crate::document::{Fault, Field, Place, Reader, reader};
@@ -67,10 +68,16 @@ fn class(name: &str, field: &Field<'_>, known: &Known<'_>, context: &Context<'_>
     let steps = steps.and_then(|field| Some((steps_of(&field, client, listed, known, context)?, sizes_of(&field))));
     let sla = reader.maybe("sla", Field::positive_duration);
     let words = [("wait", WhenOneFails::Wait), ("cancel", WhenOneFails::Cancel)];
+    let labels = labels::check(&reader, context);
     let when_one_fails = reader.or("when_one_fails", WhenOneFails::Wait, |field| field.word(&words));
     reader.finish();
     let ((kind, enqueue_delay), client, arrivals, steps, sla) = (kind?, client?, arrivals?, steps?, sla?);
-    let (((steps, others), (input_of, output_of)), when_one_fails) = (steps, when_one_fails?);
+    let (((mut steps, others), (input_of, output_of)), when_one_fails) = (steps, when_one_fails?);
+    labels?;
+    let index = context.classes.iter().position(|known| *known == name).unwrap_or_default();
+    for (n, step) in steps.iter_mut().enumerate() {
+        step.sender = context.senders.of_step(index, n);
+    }
     let (arrivals, sizes) = arrivals;
     let sizes = Sizes { input_of, output_of, ..sizes };
     let sizes = sizes.is_used().then(|| Box::new(sizes));
@@ -252,10 +259,11 @@ fn step(
     let max_tokens = reader.maybe("max_tokens", |field| field.whole(1..=1_000_000_000).map(|tokens| tokens as u32));
     let cached = reader.or("cached_tokens", Cached::NONE, cached);
     let group = reader.maybe("group", |field| field.text().map(str::to_owned));
+    let labels = labels::check(&reader, context);
     let own_client = Said::of(&reader).read(client, known, context);
     reader.finish();
     let step = Step {
-        name: name?,
+        name: labels.and(name)?,
         input_tokens: input_tokens?,
         output_tokens: output_tokens?,
         latency: latency?,
@@ -268,6 +276,7 @@ fn step(
         cached: cached?,
         group: group?,
         other: None,
+        sender: None,
     };
     Some((step, own_client?))
 }

@@ -12,6 +12,10 @@ pub(super) enum Event {
     JobQueuedFirst { class: u16, task: u32 },
     /// The run's request in flight ends: an answer is back, or its timeout has passed.
     RequestEnds { class: u16, run: u32 },
+    /// The same, of a request that a limit may have cut short before.
+    StreamEnds { class: u16, run: u32 },
+    /// A limit charges for output that has flowed.
+    OutputIsDue,
     /// The run's wait for its next attempt is over.
     RetryWaitEnds { class: u16, run: u32 },
     /// The run's wait for a limiter or a breaker is over.
@@ -50,7 +54,9 @@ const REACHES_SERVER: u64 = 10;
 const SERVICE_ENDS: u64 = 11;
 const PATIENCE_ENDS: u64 = 12;
 const CAPACITY_CHANGES: u64 = 13;
-const INTERVENES: u64 = 14;
+const INTERVENES: u64 = 16;
+const STREAM_ENDS: u64 = 14;
+const OUTPUT_IS_DUE: u64 = 15;
 
 impl Event {
     /// Kind in the low byte, class in the next two, the entity in the high four.
@@ -71,6 +77,8 @@ impl Event {
             Event::PatienceEnds { job } => (PATIENCE_ENDS, 0, job),
             Event::CapacityChanges => (CAPACITY_CHANGES, 0, 0),
             Event::Intervenes { index, undoes } => (INTERVENES, undoes as u16, index),
+            Event::StreamEnds { class, run } => (STREAM_ENDS, class, run),
+            Event::OutputIsDue => (OUTPUT_IS_DUE, 0, 0),
         };
         kind | (class as u64) << 8 | (entity as u64) << 32
     }
@@ -79,6 +87,7 @@ impl Event {
     pub(super) const fn run(self) -> Option<(u16, u32)> {
         match self {
             Event::RequestEnds { class, run }
+            | Event::StreamEnds { class, run }
             | Event::RetryWaitEnds { class, run }
             | Event::LimiterWaitEnds { class, run }
             | Event::HedgeDue { class, run }
@@ -91,6 +100,7 @@ impl Event {
             | Event::ReachesServer { .. }
             | Event::ServiceEnds { .. }
             | Event::PatienceEnds { .. }
+            | Event::OutputIsDue
             | Event::CapacityChanges
             | Event::Intervenes { .. } => None,
         }
@@ -114,6 +124,8 @@ impl Event {
             PATIENCE_ENDS => Event::PatienceEnds { job: entity },
             CAPACITY_CHANGES => Event::CapacityChanges,
             INTERVENES => Event::Intervenes { index: entity, undoes: class != 0 },
+            STREAM_ENDS => Event::StreamEnds { class, run: entity },
+            OUTPUT_IS_DUE => Event::OutputIsDue,
             _ => Event::PauseEnds { class },
         }
     }

@@ -26,6 +26,7 @@ mod observer;
 mod record;
 mod services;
 mod station;
+mod streams;
 mod workforce;
 mod world;
 

@@ -9,7 +9,7 @@ use crate::observe::series::PeakSeries;
 use crate::policy::Course;
 use crate::provider::capacity::{Capacity, Order};
 use crate::provider::{Abandoned, Ticket};
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
 /// No job, or nobody who waits for it.
 pub(super) const NOBODY: u32 = u32::MAX;
@@ -22,6 +22,8 @@ pub(super) enum Stage {
     Coming,
     /// In the waiting room.
     Waiting,
+    /// Passed over for being late; its caller does not know and waits.
+    Passed,
     /// A server works on it.
     InService,
     /// Over; only an event still names it.
@@ -35,6 +37,7 @@ pub(super) struct Job {
     /// The run that waits for it, or `NOBODY`.
     pub(super) run: u32,
     pub(super) stage: Stage,
+    pub(super) sender: u8,
     pub(super) model: u8,
     /// Pending events that name it.
     pub(super) pending: u8,
@@ -73,6 +76,10 @@ pub(super) struct Station<'a> {
     line_of: Vec<usize>,
     waiting: u32,
     busy: u32,
+    /// Of each line, the work of those that wait in it, in nanoseconds; and the sum of the instants at which those in
+    /// service will be done. Only where somebody is refused by them.
+    work: Vec<u64>,
+    done_nanos: u128,
     /// For each class and run, its job.
     job_of: Vec<Vec<u32>>,
     pub(super) counts: CapacityCounts,
@@ -99,6 +106,8 @@ impl<'a> Station<'a> {
             line_of: priorities.iter().map(level).collect(),
             waiting: 0,
             busy: 0,
+            work: vec![0; levels.len().max(1)],
+            done_nanos: 0,
             job_of: vec![Vec::new(); priorities.len()],
             counts: CapacityCounts::default(),
             waiting_series: PeakSeries::new(bins),
@@ -169,6 +178,7 @@ impl<'a> Station<'a> {
                 self.jobs[neighbour as usize].next = id;
             }
         }
+        self.work[self.line_of[class]] += work_of(&self.jobs[id as usize]);
         self.waiting += 1;
         self.counts.most_waiting = self.counts.most_waiting.max(self.waiting);
     }
@@ -185,7 +195,42 @@ impl<'a> Station<'a> {
             NOBODY => self.lines[line].last = previous,
             next => self.jobs[next as usize].previous = previous,
         }
+        self.work[line] -= work_of(&self.jobs[id as usize]);
         self.waiting -= 1;
+    }
+
+    /// When a request of this class could begin that comes now, if nobody leaves or comes: what is to be done before it,
+    /// over the servers.
+    pub(super) fn may_begin(&self, class: u16, now: SimTime) -> SimTime {
+        if self.is_free(now) {
+            return now;
+        }
+        let servers = u64::from(self.settings.servers.at(now).max(1));
+        let before = match self.settings.order {
+            Order::Lifo => 0,
+            Order::Fifo | Order::Priority => self.work[..=self.line_of[class as usize]].iter().sum(),
+        };
+        let under_way = self.done_nanos.saturating_sub(u128::from(now.as_nanos()) * u128::from(self.busy));
+        let under_way = SimDuration::from_nanos(u64::try_from(under_way).unwrap_or(u64::MAX) / servers);
+        let work = SimDuration::from_nanos(before / servers).scaled(self.settings.factor(self.busy));
+        self.settings.done(now + under_way, work)
+    }
+
+    /// A job in service will be done at this instant, or will not be after all.
+    pub(super) fn will_be_done(&mut self, at: SimTime, is_so: bool) {
+        let nanos = u128::from(at.as_nanos());
+        self.done_nanos = if is_so { self.done_nanos + nanos } else { self.done_nanos - nanos };
+    }
+
+    /// How many are in service.
+    pub(super) const fn busy(&self) -> u32 {
+        self.busy
+    }
+
+    /// The job's turn has come, and it is passed over for being late.
+    pub(super) fn pass(&mut self, id: u32) {
+        self.jobs[id as usize].stage = Stage::Passed;
+        self.counts.late += 1;
     }
 
     /// Who is served next, if somebody waits; out of its line.
@@ -216,6 +261,7 @@ impl<'a> Station<'a> {
     /// The server has done with it, or has left it.
     pub(super) fn stop(&mut self, id: u32) {
         debug_assert_eq!(self.jobs[id as usize].stage, Stage::InService, "a server stops what it began");
+        self.will_be_done(self.jobs[id as usize].course.ends, false);
         self.busy -= 1;
         self.end(id);
     }
@@ -257,6 +303,12 @@ impl<'a> Station<'a> {
         self.counts.waiting_at_end = self.waiting;
         (self.counts, self.waiting_series.finish(), self.busy_series.finish())
     }
+}
+
+/// What a waiting job asks of a server, in nanoseconds.
+const fn work_of(job: &Job) -> u64 {
+    let (written, ends) = (job.course.written.as_nanos(), job.course.ends.as_nanos());
+    ends.saturating_sub(written)
 }
 
 #[cfg(test)]

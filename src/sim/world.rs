@@ -287,6 +287,7 @@ pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
     }
     for fault in &scenario.provider.faults {
         words.push(format!("{} {:?} {:?} {:?}", fault.name, fault.window, fault.probability, fault.respond));
+        words.extend(fault.terms.iter().map(|terms| format!("{terms:?}")));
     }
     let by_model = scenario.provider.tells_models_apart();
     if by_model {

@@ -43,6 +43,8 @@ pub struct Step {
     pub group: Option<String>,
     /// Its place among the class's other clients; `None` where it uses the class's own.
     pub other: Option<usize>,
+    /// Its place among those who send requests, where it has labels of its own; `None` for that of its class.
+    pub sender: Option<u8>,
 }
 
 /// How many of a step's input tokens come from a cache.

@@ -1,6 +1,7 @@
 //! One binary for all tests that see the crate from outside.
 //!
 //! - `theory`: queueing theory and closed forms; the interval over replicates covers the formula.
+//! - `fault_terms`: faults in episodes, in several windows, from files, for some steps and sizes.
 //! - `field_cases`: situations from public reports with the answer worked out by hand.
 //! - `compare`, `ablate`: differences within the same worlds have the signs and sizes that were found independently.
 //! - `systems`: the systems of the write-ups, each of which shows what it is there to show.
@@ -21,6 +22,9 @@
 //! - `request_phases`: what ends a request, when, and as what its client sees it.
 //! - `server_side`: what the server did, for whom, how often and how long.
 //! - `several_at_once`: hops and hedges, which send what the application does not see.
+//! - `labels`: limits of a key, a workspace or an organisation.
+//! - `output_quota`: limits that stop an answer.
+//! - `late`: servers that look who would be late.
 //! - `groups`: steps that run at once.
 //! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
 //! - `fixes`: what fixes change, and what is refused of them.
@@ -56,6 +60,7 @@ mod conservation_wide;
 mod determinism;
 #[cfg(feature = "cli")]
 mod experiments;
+mod fault_terms;
 mod field_cases;
 mod fixes;
 #[cfg(feature = "cli")]
@@ -69,6 +74,8 @@ mod headroom;
 #[cfg(feature = "cli")]
 mod inputs;
 mod interventions;
+mod labels;
+mod late;
 mod limit_world;
 mod limiter_oracle;
 mod limits;
@@ -76,6 +83,7 @@ mod meters;
 #[cfg(feature = "cli")]
 mod model_report;
 mod models;
+mod output_quota;
 #[cfg(feature = "cli")]
 mod patch_files;
 mod peers;

@@ -100,8 +100,8 @@ impl Pressure {
             let peak = demand.peak * flow;
             if live.contains(&demand.class) {
                 pressure.live += peak;
-                let counted = |step: &&Step| load::counts(scenario, limit, step);
                 pressure.variance += class(&demand.class).map_or(0.0, |class| {
+                    let counted = |step: &&Step| load::counts(scenario, limit, class, step);
                     let steps: Vec<&Step> = class.steps.iter().filter(counted).collect();
                     variance(class, &steps, limit, peak)
                 });

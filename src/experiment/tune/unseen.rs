@@ -48,13 +48,21 @@ fn changes(scenario: &Scenario, length: f64, likely: f64) -> Vec<String> {
     for fault in &scenario.provider.faults {
         let Some(window) = fault.window.filter(|window| window.from < scenario.horizon) else { continue };
         let path = format!("provider.faults.{}", fault.name);
-        if length != 1.0 {
+        let several = fault.terms.as_ref().map_or(&[][..], |terms| &terms.windows);
+        if !several.is_empty() {
+            let (windows, end) = stretched(several, length);
+            later = later.max(end.since(window.to.min(end)));
+            sets.push(format!("{path}.windows=[{windows}]"));
+        } else if length != 1.0 {
             let to = window.from + window.length().scaled(length);
             later = later.max(to.since(window.to.min(to)));
             sets.push(format!("{path}.window=[\"{}\", \"{}\"]", since(window.from), since(to)));
         }
+        // A window of several keeps its place, and so do the instants at which a probability changes.
+        let length = if several.is_empty() { length } else { 1.0 };
         let changed = |profile: &Profile| written(profile, window, length, likely);
-        let is_as_before = likely == 1.0 && fault.probability.iter().all(|profile| profile.points().len() == 1);
+        let is_as_before =
+            several.is_empty() && likely == 1.0 && fault.probability.iter().all(|profile| profile.points().len() == 1);
         if !is_as_before {
             let classes = scenario.traffic.iter().zip(&fault.probability);
             let by_class: Vec<String> =
@@ -67,6 +75,19 @@ fn changes(scenario: &Scenario, length: f64, likely: f64) -> Vec<String> {
         sets.push(format!("horizon={}", scenario.length() + later));
     }
     sets
+}
+
+/// Windows made so many times as long, each from its beginning, and at most up to the next; and the end of the last.
+fn stretched(windows: &[(String, Window)], length: f64) -> (String, SimTime) {
+    let next = windows.iter().skip(1).map(|(_, next)| next.from).chain([SimTime::NEVER]);
+    let ends = windows
+        .iter()
+        .zip(next)
+        .map(|((_, window), next)| (window.from, (window.from + window.length().scaled(length)).min(next)));
+    let ends: Vec<(SimTime, SimTime)> = ends.collect();
+    let written: Vec<String> =
+        ends.iter().map(|(from, to)| format!("[\"{}\", \"{}\"]", since(*from), since(*to))).collect();
+    (written.join(", "), ends.last().map_or(SimTime::ZERO, |(_, to)| *to))
 }
 
 fn since(at: SimTime) -> SimDuration {
@@ -96,6 +117,27 @@ fn written(profile: &Profile, window: Window, length: f64, likely: f64) -> Strin
 mod tests {
     use super::*;
     use crate::scenario::{Source, load};
+
+    #[test]
+    fn several_windows_are_stretched_each_from_its_beginning() {
+        let text = "horizon = \"1h\"\n[provider.faults.twice]\nrespond = { status = 500 }\n\
+            windows = [[\"10m\", \"14m\"], [\"15m\", \"17m\", 0.4]]\nprobability = 0.8\n\
+            [clients.one]\nlayers = []\n[traffic.live]\nkind = \"turns\"\nclient = \"one\"\narrivals = { every = \"1s\" }\n\
+            steps = [{ name = \"turn\", input_tokens = 1, latency = \"1s\" }]\n";
+        let source = crate::scenario::Source::new("w.toml", text);
+        let scenario = crate::scenario::load(&source).unwrap();
+        // By hand: 4 min become 6, and at most the 5 up to the next; 2 min become 3.
+        let longer = changes(&scenario, 1.5, 1.0);
+        assert_eq!(longer[0], "provider.faults.twice.windows=[[\"10m\", \"15m\"], [\"15m\", \"18m\"]]");
+        let again = crate::scenario::load(&crate::scenario::Source { sets: &longer, ..source }).unwrap();
+        let at = |scenario: &Scenario, minute: u64| {
+            scenario.provider.faults[0].probability[0].at(SimTime::from_nanos(minute * 60_000_000_000))
+        };
+        assert_eq!([12, 16].map(|minute| at(&again, minute)), [0.8, 0.4]);
+        let milder = changes(&scenario, 1.0, 0.5);
+        let again = crate::scenario::load(&crate::scenario::Source { sets: &milder, ..source }).unwrap();
+        assert_eq!([12, 16].map(|minute| at(&again, minute)), [0.4, 0.2]);
+    }
 
     const WORLD: &str = "horizon = \"1h\"\n[provider.faults.steady]\nprobability = 0.01\nrespond = { status = 500 }\n\
         [provider.faults.flat]\nwindow = [\"10m\", \"30m\"]\nprobability = 0.8\nby_class = { live = 0.3 }\n\

@@ -43,6 +43,7 @@ pub fn page(subject: &Subject<'_>, extras: Extras<'_>) -> String {
     body.push_str(&head(subject, &finding));
     if let Some(story) = Story::of(subject) {
         body.push_str(&sections::numbers(subject, &story));
+        body.push_str(&sections::verdict(subject));
         body.push_str(&sections::timeline(subject, extras, &finding));
         body.push_str(&sections::phases(subject));
         body.push_str(&sections::factors(subject, &story));

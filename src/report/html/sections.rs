@@ -1,6 +1,7 @@
 //! The sections of the page.
 
 use crate::experiment::Figure;
+use crate::explain::Sustain;
 use crate::metrics::Tree;
 use crate::report::counting;
 use crate::report::headline::{Headline, Tint, headlines, place};
@@ -9,6 +10,7 @@ use crate::report::model_table::{self, HEADS, model_table};
 use crate::report::phase_table::{Row, phase_table};
 use crate::report::quantity::{Unit, count, modes_of};
 use crate::report::story::{Scope, Story, Subject};
+use crate::report::sustain::{self, conditions};
 use crate::report::warning::warnings;
 use crate::report::words::{capitalised, readable, task};
 
@@ -28,6 +30,22 @@ pub(super) fn numbers(subject: &Subject<'_>, story: &Story<'_>) -> String {
     format!(
         "<section aria-label=\"Numbers\">\n<div class=\"cards\">\n{cards}</div>\n<p class=\"foot\">{}</p>\n</section>\n",
         sentence(&key)
+    )
+}
+
+/// Whether an overload outlived its cause, why, and how far from the threshold that is; nothing where servers are not
+/// limited.
+pub(super) fn verdict(subject: &Subject<'_>) -> String {
+    let conditions = Sustain::of(subject.scenario).as_ref().map(conditions);
+    let sentences: Vec<String> =
+        sustain::verdict(subject).into_iter().chain(conditions.into_iter().flatten()).collect();
+    if sentences.is_empty() {
+        return String::new();
+    }
+    let items: Vec<String> = sentences.iter().map(|text| format!("<li>{}</li>\n", sentence(text))).collect();
+    format!(
+        "<section aria-label=\"Does it last\">\n<h2>Does the overload outlive its cause?</h2>\n<ul>\n{}</ul>\n</section>\n",
+        items.concat()
     )
 }
 

@@ -3,6 +3,7 @@
 
 mod arrivals;
 mod closing;
+mod cuts;
 mod groups;
 mod hedges;
 mod interventions;
@@ -21,6 +22,7 @@ use super::hedging::Hedging;
 use super::record::{Runs, Tasks};
 use super::services::{FirstTokens, Services};
 use super::station::Station;
+use super::streams::Streams;
 use super::workforce::{Waiter, Workforce};
 use super::world;
 use super::world::{Class, purpose};
@@ -77,6 +79,8 @@ struct Engine<'a, O> {
     provider: ProviderState<'a>,
     /// The provider's servers, where they are limited.
     station: Option<Station<'a>>,
+    /// Requests whose answers a limit may stop; `None` where none does.
+    streams: Option<Box<Streams>>,
     bank: Bank<'a>,
     classes: Vec<Class<'a>>,
     states: Vec<ClassState>,
@@ -169,13 +173,16 @@ impl<'a, O: Observer> Engine<'a, O> {
         let limits = &scenario.provider.limits;
         let abandoned = scenario.provider.abandoned;
         let capacity = scenario.provider.capacity.as_ref();
+        let provider = ProviderState::new(&scenario.provider, seed.key());
+        let stops_answers = provider.limits().stops_answers();
         Engine {
+            streams: stops_answers.then(|| Box::new(Streams::new(scenario.traffic.len()))),
             station: capacity.map(|capacity| Station::new(capacity, abandoned, timeline.bins)),
             scenario,
             clock: Clock::new(&plan, &timeline),
             plan,
             events: EventQueue::new(),
-            provider: ProviderState::new(&scenario.provider),
+            provider,
             bank: Bank::new(scenario),
             classes,
             states,
@@ -229,6 +236,8 @@ impl<'a, O: Observer> Engine<'a, O> {
             Event::PatienceEnds { job } => self.patience_ends(job),
             Event::CapacityChanges => self.capacity_changes(),
             Event::Intervenes { index, undoes } => self.intervenes(index, undoes),
+            Event::StreamEnds { class, run } => self.stream_ends(class, run),
+            Event::OutputIsDue => self.output_is_due(),
         }
     }
 

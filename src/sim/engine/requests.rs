@@ -27,8 +27,10 @@ impl<O: Observer> Engine<'_, O> {
             return self.send_hedged(class, run);
         }
         let ends = self.transmit(class, run);
+        let may_be_cut = self.streams.as_mut().is_some_and(|streams| std::mem::take(&mut streams.is_last));
         if ends < SimTime::NEVER {
-            self.events.push(ends, Rank::Complete, Event::RequestEnds { class, run }.pack());
+            let event = if may_be_cut { Event::StreamEnds { class, run } } else { Event::RequestEnds { class, run } };
+            self.events.push(ends, Rank::Complete, event.pack());
         }
     }
 
@@ -76,6 +78,8 @@ impl<O: Observer> Engine<'_, O> {
             model,
             connect: phase(&settings.connect, purpose::CONNECT).unwrap_or_default(),
             write: phase(&settings.write, purpose::WRITE).unwrap_or_default(),
+            sender: settings.sender.unwrap_or(class as u8),
+            step: record.step,
             ordinal,
             grammar: stack.client.grammar(),
         };
@@ -135,6 +139,9 @@ impl<O: Observer> Engine<'_, O> {
             record.doing = Doing::Hanging;
         }
         self.count_at_limits(&verdict, &request);
+        if self.streams.is_some() && served.admitted {
+            self.may_be_cut(class, run, served, &request, at);
+        }
         at
     }
 
@@ -169,7 +176,7 @@ impl<O: Observer> Engine<'_, O> {
             AnsweredBy::Service => {
                 let (narrow, now) = (self.clock.narrow(), self.clock.now());
                 for (index, limit) in self.scenario.provider.limits.iter().enumerate() {
-                    if !limit.covers(request.class, request.model) {
+                    if !limit.covers(request.sender, request.model) {
                         continue;
                     }
                     self.limits[index].admitted += 1;
@@ -187,7 +194,7 @@ impl<O: Observer> Engine<'_, O> {
         }
         let (narrow, now) = (self.clock.narrow(), self.clock.now());
         for (index, limit) in self.scenario.provider.limits.iter().enumerate() {
-            if limit.covers(request.class, request.model) {
+            if limit.covers(request.sender, request.model) {
                 let (meter, level) = self.provider.limits().of(index);
                 self.levels[index].fell(narrow, now, meter, level);
             }
@@ -219,7 +226,9 @@ impl<O: Observer> Engine<'_, O> {
             cell.server_nanos -= spared;
             cell.wasted_server_nanos -= spared;
             if served.admitted {
-                self.provider.stops_serving(now, served.until, class, record.model, served.ticket);
+                let sender = self.classes[class as usize].settings.steps[record.step as usize].sender;
+                let sender = sender.unwrap_or(class as u8);
+                self.provider.stops_serving(now, served.until, sender, record.model, served.ticket);
             }
             if record.by.unpack() == AnsweredBy::Service {
                 record.marks.spare();
@@ -246,6 +255,7 @@ impl<O: Observer> Engine<'_, O> {
         let idempotency = self.classes[class as usize].settings.steps[record.step as usize].idempotency;
         let is_effect = take_effect(&mut record.marks, idempotency, &mut state.ledger.cells[record.call_cell as usize]);
         let record = *record;
+        let output_tokens = self.streams.as_ref().and_then(|streams| streams.produced).unwrap_or(record.output_tokens);
         let home = if self.classes[class as usize].has_groups { state.groups.home(run) } else { run };
         let task = &mut state.runs.get_mut(home).task;
         meet(task, record.call_cell, known.kind, self.timeline.wide, &mut state.ledger, &mut state.series);
@@ -266,7 +276,7 @@ impl<O: Observer> Engine<'_, O> {
             by: record.by.unpack(),
             model: record.model,
             input_tokens: record.input_tokens,
-            output_tokens: record.output_tokens,
+            output_tokens,
             is_effect,
         });
         let stack = self.classes[class as usize].of_run(&record);
@@ -293,7 +303,7 @@ fn count_service(counts: &mut Counts, served: &Served, horizon: SimTime) {
 /// A request passes the limits on requests in flight.
 fn count_in_flight(provider: &Provider, counts: &mut [SlotCounts], request: &Request<'_>) {
     for (slots, counts) in provider.slots.iter().zip(counts) {
-        counts.admitted += u64::from(slots.covers(request.class, request.model));
+        counts.admitted += u64::from(slots.covers(request.sender, request.model));
     }
 }
 

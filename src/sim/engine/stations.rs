@@ -4,6 +4,7 @@
 use super::Engine;
 use crate::policy::Course;
 use crate::policy::answer::{Answer, Hint, Outcome};
+use crate::provider::capacity::Late;
 use crate::provider::receive::as_read;
 use crate::provider::{Abandoned, AnsweredBy, Request, Verdict};
 use crate::random::Key;
@@ -26,6 +27,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let job = Job {
             class,
             run,
+            sender: request.sender,
             model: record.model,
             call_cell: record.call_cell,
             sent: now,
@@ -35,6 +37,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         };
         let ticket = self.provider.serves_until(now, SimTime::NEVER, request, &unanswered);
         let id = self.station().insert(Job { ticket, ..job });
+        if self.streams.is_some() {
+            self.job_may_be_cut(class, run, id, verdict, request);
+        }
         if patience < SimTime::NEVER {
             self.await_job(id, patience, Rank::Intervene, Event::PatienceEnds { job: id });
         }
@@ -61,14 +66,60 @@ impl<'a, O: Observer> Engine<'a, O> {
         let station = self.station();
         station.counts.arrived += 1;
         let class = station.job(id).class;
+        let late = station.settings.late;
+        if late == Late::Refused && self.would_be_late(id, class) {
+            let station = self.station();
+            station.counts.refused += 1;
+            station.counts.late += 1;
+            return self.refuse_at_server(id);
+        }
+        let station = self.station();
         if station.is_free(now) {
-            self.begin_service(id);
+            self.take_turn(id);
         } else if station.has_room(class) {
             station.join(id, now);
             station.note(bin);
         } else {
             station.counts.refused += 1;
             self.refuse_at_server(id);
+        }
+    }
+
+    /// The job's turn has come: a server begins with it, or passes it over because it would be late.
+    fn take_turn(&mut self, id: u32) {
+        let now = self.now();
+        if self.station().settings.late != Late::Dropped || !self.is_late(id, now) {
+            return self.begin_service(id);
+        }
+        self.station().pass(id);
+        if self.station().job(id).run == NOBODY {
+            self.job_is_over(id, Station::end);
+        } else {
+            let job = *self.station().job(id);
+            self.provider.stops_serving(now, SimTime::NEVER, job.sender, job.model, job.ticket);
+        }
+    }
+
+    /// Whether the caller of a request that has just come would have left before its answer.
+    fn would_be_late(&mut self, id: u32, class: u16) -> bool {
+        let now = self.now();
+        let begins = self.station().may_begin(class, now);
+        self.is_late(id, begins)
+    }
+
+    /// Whether the caller of the job leaves before it is answered if its service begins at `begins`.
+    fn is_late(&mut self, id: u32, begins: SimTime) -> bool {
+        let station = self.station();
+        let (settings, job) = (station.settings, *station.job(id));
+        if job.patience == SimTime::NEVER {
+            return false;
+        }
+        let servers = settings.servers.at(begins).max(1);
+        let in_service = if begins > self.now() { servers } else { self.station().busy() + 1 };
+        let course = settings.served(&job.course, begins, settings.factor(in_service));
+        match job.run {
+            NOBODY => course.first > job.patience,
+            _ => self.leaves_service(&Job { course, ..job }).is_some(),
         }
     }
 
@@ -82,7 +133,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         let job = station.job_mut(id);
         job.course = settings.served(&job.course, now, settings.factor(in_service));
         let job = *job;
+        station.will_be_done(job.course.ends, true);
         self.provider.begins_serving(job.ticket, now, &job.course);
+        self.await_output();
         let nanos = (job.course.ends.min(horizon) - now).as_nanos();
         let cell = &mut self.states[job.class as usize].ledger.cells[job.call_cell as usize];
         cell.server_nanos += nanos;
@@ -123,6 +176,28 @@ impl<'a, O: Observer> Engine<'a, O> {
         self.station().has_come(id);
     }
 
+    /// A limit stops the answer that a server is making: its caller sees this.
+    pub(super) fn cut_at_server(&mut self, id: u32, answer: &Answer, by: AnsweredBy) {
+        let (now, horizon) = (self.now(), self.scenario.horizon);
+        let job = *self.station().job(id);
+        if job.stage != Stage::InService {
+            return;
+        }
+        let spared = (job.course.ends.min(horizon) - now).as_nanos();
+        let cell = &mut self.states[job.class as usize].ledger.cells[job.call_cell as usize];
+        cell.server_nanos -= spared;
+        cell.wasted_server_nanos -= if job.run == NOBODY { spared } else { 0 };
+        self.job_is_over(id, Station::stop);
+        if job.run != NOBODY {
+            self.station().leave(id);
+        }
+        self.serve_waiting();
+        if job.run != NOBODY {
+            self.answer_from_server(&job, answer, by, true, now);
+            self.request_ends(job.class, job.run);
+        }
+    }
+
     /// The instants at which the number of servers changes.
     pub(super) fn schedule_changes(&mut self) {
         let Some(station) = &self.station else { return };
@@ -144,7 +219,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                 self.station().counts.skipped += 1;
                 self.job_is_over(next, Station::end);
             } else {
-                self.begin_service(next);
+                self.take_turn(next);
             }
         }
         self.station().note(bin);
@@ -156,7 +231,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let job = *self.station().job(id);
         if job.run != NOBODY {
             let left = match job.stage {
-                Stage::Coming | Stage::Waiting => {
+                Stage::Coming | Stage::Waiting | Stage::Passed => {
                     let state = &self.states[job.class as usize];
                     let client = self.classes[job.class as usize].of_run(state.runs.get(job.run)).client;
                     client.gives_up(state.runs.side(job.run), job.sent, &unanswered(&job.course))
@@ -202,7 +277,12 @@ impl<'a, O: Observer> Engine<'a, O> {
             let bin = self.clock.narrow();
             self.station().note(bin);
         }
-        self.answer_from_server(&job, seen, AnsweredBy::Service, carried_out, now);
+        if job.stage == Stage::Passed {
+            self.station().end(id);
+        }
+        // Of what no server has begun nothing was shown.
+        let job = if is_served { job } else { Job { course: unanswered(&job.course), ..job } };
+        self.answer_from_server(&job, seen, AnsweredBy::Service, carried_out && job.stage != Stage::Passed, now);
     }
 
     /// There is no room: the request comes back.
@@ -246,7 +326,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     fn job_is_over(&mut self, id: u32, end: impl FnOnce(&mut Station<'a>, u32)) {
         let (now, job) = (self.now(), *self.station().job(id));
         end(self.station(), id);
-        self.provider.stops_serving(now, SimTime::NEVER, job.class, job.model, job.ticket);
+        self.provider.stops_serving(now, SimTime::NEVER, job.sender, job.model, job.ticket);
     }
 
     fn await_job(&mut self, id: u32, at: SimTime, rank: Rank, event: Event) {
