@@ -152,7 +152,7 @@ impl<'a> Knob<'a> {
             if class.arrivals.iter().any(|process| process.denser(2.0).is_none()) {
                 bail!(
                     "the arrivals of `{}` are a list of instants, which cannot grow\nhint: describe them as a rate, such \
-                     as arrivals = {{ poisson = \"60/min\" }}",
+                     as arrivals = {{ poisson = \"60/min\" }}, or let a trace go on with `repeat = true`",
                     class.name
                 );
             }
@@ -167,8 +167,7 @@ impl<'a> Knob<'a> {
             .traffic
             .iter()
             .filter(|class| self.parties.live.contains(&class.name))
-            .flat_map(|class| &class.arrivals)
-            .map(|process| process.expected(Window { from: crate::units::SimTime::ZERO, to: base.horizon }))
+            .map(|class| class.expected(Window { from: crate::units::SimTime::ZERO, to: base.horizon }))
             .sum();
         let minutes = base.length().as_secs_f64() / 60.0;
         self.scale = Some(Scale { per_unit: tasks / minutes / present, unit: "tasks a minute".to_owned() });

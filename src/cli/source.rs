@@ -2,12 +2,12 @@
 //! file that grew by accident.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 
-use crate::scenario::PatchFile;
+use crate::scenario::{Opened, PatchFile};
 
 /// The largest scenario file. A longer one is data that belongs into a trace file beside it.
 const LARGEST: u64 = 64 << 20;
@@ -69,27 +69,14 @@ fn read_text(path: &Path, what: &str, hint: &str) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// The text of a trace, or why it cannot be read.
-pub(super) fn trace(path: &Path) -> Result<String, String> {
+/// Opens a trace, or says why it cannot be read. It may be large and is read line by line.
+pub(super) fn trace(path: &Path) -> Opened {
     let file = File::open(path).map_err(|error| reason(&error))?;
     let metadata = file.metadata().map_err(|error| reason(&error))?;
     if metadata.is_dir() {
         return Err("it is a folder".to_owned());
     }
-    let too_large = |bytes: u64| Err(format!("it is larger than 64 MiB, found {bytes} bytes"));
-    if metadata.len() > LARGEST {
-        return too_large(metadata.len());
-    }
-    let mut bytes = Vec::new();
-    // A pipe does not say its size.
-    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| reason(&error))?;
-    if bytes.len() as u64 > LARGEST {
-        return too_large(bytes.len() as u64);
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let sound = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        format!("it is not UTF-8 text in line {}", String::from_utf8_lossy(sound).split('\n').count())
-    })
+    Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
 }
 
 /// A path as it is printed: without what could steer a terminal.
@@ -146,16 +133,13 @@ mod tests {
         let path = folder.path().join("large.toml");
         File::create(&path).unwrap().set_len(LARGEST + 1).unwrap();
         assert!(refusal(&path).contains("is larger than 64 MiB"));
-        assert_eq!(trace(&path).unwrap_err(), "it is larger than 64 MiB, found 67108865 bytes");
     }
 
     #[test]
     fn what_is_no_trace_is_called_what_it_is() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(trace(folder.path()).unwrap_err(), "it is a folder");
-        assert_eq!(trace(&folder.path().join("none.csv")).unwrap_err(), "no such file or folder");
-        let binary = folder.path().join("binary.csv");
-        std::fs::write(&binary, b"t_s\n1\n\xff\n").unwrap();
-        assert_eq!(trace(&binary).unwrap_err(), "it is not UTF-8 text in line 3");
+        let why = |path: &Path| trace(path).err().unwrap();
+        assert_eq!(why(folder.path()), "it is a folder");
+        assert_eq!(why(&folder.path().join("none.csv")), "no such file or folder");
     }
 }

@@ -57,8 +57,18 @@ impl Demand {
 
 /// Tasks of a class that arrive in a second: before the first fault window, else over the whole run.
 pub fn usual_rate(scenario: &Scenario, class: &TrafficClass) -> f64 {
+    rate(class, usual_span(scenario))
+}
+
+/// Tasks that its closed loops bring of that.
+pub fn usual_rate_of_loops(scenario: &Scenario, class: &TrafficClass) -> f64 {
+    let span = usual_span(scenario);
+    if span.length().is_zero() { 0.0 } else { class.expected_of_loops(span) / span.length().as_secs_f64() }
+}
+
+fn usual_span(scenario: &Scenario) -> Window {
     let begin = scenario.fault_windows().first().map(|(_, window)| window.from).filter(|from| *from > SimTime::ZERO);
-    rate(class, Window { from: SimTime::ZERO, to: begin.unwrap_or(scenario.horizon) })
+    Window { from: SimTime::ZERO, to: begin.unwrap_or(scenario.horizon) }
 }
 
 /// The demand of every class on every limit.
@@ -105,12 +115,19 @@ fn in_flight(scenario: &Scenario, slots: &Slots, class: &TrafficClass) -> Demand
     let share = |rate: f64| rate * served / amount;
     let begin = scenario.fault_windows().first().map(|(_, window)| window.from).filter(|from| *from > SimTime::ZERO);
     let run = Window { from: SimTime::ZERO, to: scenario.horizon };
+    // Where answers slow down, all sessions of a closed loop come to wait for one at once.
+    let looped = f64::from(class.sessions());
+    let looped = if class.is_live() { looped } else { looped.min(busy_workers(scenario, class) as f64) };
     Demand {
         limit: slots.name.clone(),
         class: class.name.clone(),
         before: begin.map(|to| share(rate(class, Window { from: SimTime::ZERO, to }))),
         mean: share(rate(class, run)),
-        peak: share(peak_rate(class, run, SimDuration::from_mins(1))),
+        peak: share(peak_rate(class, run, SimDuration::from_mins(1))).max(if served > 0.0 {
+            looped / amount
+        } else {
+            0.0
+        }),
         busy: (!class.is_live() && served > 0.0).then(|| busy_workers(scenario, class) as f64 / amount),
         busy_workers: busy_workers(scenario, class),
         paced: None,
@@ -188,8 +205,7 @@ fn tightest_of(scenario: &Scenario, limit: &Limit, client: &Client) -> Option<(f
 
 /// Expected arrivals per second in a span.
 fn rate(class: &TrafficClass, span: Window) -> f64 {
-    let arrivals: f64 = class.arrivals.iter().map(|process| expected(process, span)).sum();
-    if span.length().is_zero() { 0.0 } else { arrivals / span.length().as_secs_f64() }
+    if span.length().is_zero() { 0.0 } else { class.expected(span) / span.length().as_secs_f64() }
 }
 
 /// The largest rate in any of the spans that a run is cut into.
@@ -208,20 +224,6 @@ fn peak_rate(class: &TrafficClass, run: Window, capacity: SimDuration) -> f64 {
     spans.map(|span| rate(class, span)).fold(0.0, f64::max)
 }
 
-/// As [`ArrivalProcess::expected`], without a walk through a whole trace for every span.
-fn expected(process: &ArrivalProcess, span: Window) -> f64 {
-    match process {
-        ArrivalProcess::At(times) => {
-            let before = |limit: SimTime| times.partition_point(|at| *at < limit);
-            (before(span.to) - before(span.from)) as f64
-        }
-        ArrivalProcess::Poisson { .. }
-        | ArrivalProcess::Spaced { .. }
-        | ArrivalProcess::Count { .. }
-        | ArrivalProcess::Every { .. } => process.expected(span),
-    }
-}
-
 /// The most tasks of a class that begin at one and the same instant: its largest burst, held back by its workers.
 pub fn burst(class: &TrafficClass) -> u64 {
     let at_once = class.arrivals.iter().map(|process| match process {
@@ -230,6 +232,9 @@ pub fn burst(class: &TrafficClass) -> u64 {
         | ArrivalProcess::Spaced { .. }
         | ArrivalProcess::Count { .. }
         | ArrivalProcess::Every { .. } => 1,
+        ArrivalProcess::Replay(replay) => replay.burst(),
+        ArrivalProcess::Backlog(count) => u64::from(*count),
+        ArrivalProcess::Sessions(sessions) => sessions.burst(),
     });
     let burst = at_once.max().unwrap_or(0);
     if class.is_live() { burst } else { burst.min(u64::from(class.workers())) }

@@ -6,7 +6,7 @@
 //! Everything here is mean rates and the longest of what layers may do. Just past a threshold the escape is a slow
 //! random event: the conditions say what is possible, a run with replicates how often it happens.
 
-use super::load::usual_rate;
+use super::load::{usual_rate, usual_rate_of_loops};
 use super::remedy::Remedy;
 use super::warning::{Code, Warning};
 use crate::policy::answer::Answer;
@@ -15,7 +15,7 @@ use crate::policy::{Client, RetryPolicy};
 use crate::provider::capacity::Late;
 use crate::provider::{Abandoned, Capacity};
 use crate::scenario::Scenario;
-use crate::traffic::TrafficClass;
+use crate::traffic::{Sessions, TrafficClass};
 use crate::units::{SimDuration, SimTime};
 
 /// What servers are asked for, and what they can do.
@@ -23,8 +23,13 @@ use crate::units::{SimDuration, SimTime};
 pub struct Sustain {
     /// Servers.
     pub servers: u32,
-    /// Work that is asked for without a retry, as a share of what the servers do (utilisation ρ).
+    /// Work that is asked for without a retry, as a share of what the servers do (utilisation ρ). Of closed loops it is
+    /// what they would ask for if nobody waited.
     pub load: f64,
+    /// What of it is asked for whether or not others are answered: without closed loops.
+    pub open_load: f64,
+    /// How many sessions closed loops have: so many of their tasks wait at most.
+    pub sessions: u32,
     /// The same where no call succeeds before its last attempt; infinite where attempts have no end.
     pub failing_load: f64,
     /// How long the servers take for a full queue; `None` for a queue without end.
@@ -49,15 +54,20 @@ impl Sustain {
             return None;
         }
         let per_second = f64::from(servers);
-        let (mut load, mut failing_load, mut requests) = (0.0, 0.0, 0.0);
+        let (mut load, mut open_load, mut failing_load, mut requests) = (0.0, 0.0, 0.0, 0.0);
         let mut patience: Option<SimDuration> = None;
         for class in &scenario.traffic {
             let rate = usual_rate(scenario, class);
+            let open = rate - usual_rate_of_loops(scenario, class);
+            failing_load += of_loops(scenario, capacity, class) / per_second;
             for step in 0..class.steps.len() {
                 let client = scenario.client_at(class, step);
                 let work = service_time(scenario, capacity, class, step);
                 load += rate * work / per_second;
-                failing_load += rate * work * attempts(client, capacity) / per_second;
+                if open > 0.0 {
+                    open_load += open * work / per_second;
+                    failing_load += open * work * attempts(client, capacity) / per_second;
+                }
                 requests += rate;
                 // Who never gives up is no reason for more requests.
                 if let Some(limit) = client.innermost_timeout() {
@@ -72,7 +82,19 @@ impl Sustain {
         let late = capacity.late;
         let enough = |patience: SimDuration| (patience.as_secs_f64() * per_second / mean_work).floor() as u64 + 1;
         let enough_room = patience.filter(|_| mean_work > 0.0).map(enough);
-        Some(Sustain { servers, load, failing_load, queue, patience, abandoned, late, enough_room })
+        let sessions = scenario.traffic.iter().map(TrafficClass::sessions).sum();
+        Some(Sustain {
+            servers,
+            load,
+            open_load,
+            sessions,
+            failing_load,
+            queue,
+            patience,
+            abandoned,
+            late,
+            enough_room,
+        })
     }
 
     /// Whether all answers can come too late.
@@ -127,6 +149,27 @@ pub(super) fn warning(scenario: &Scenario) -> Option<Warning> {
         "{{ quota = {{ capacity = 1000, cost = 100, deposit = {hundredths}, refund = 0, retried_refund = 0 }} }}"
     );
     Some(Warning::set(Code::OverloadOutlivesCause, message.to_owned(), Remedy { path, value }))
+}
+
+/// The work that the closed loops of a class ask for in a second while nothing succeeds: a session brings its next task
+/// when all attempts at one have run into their timeouts. A task ends at whichever step makes it dearest.
+fn of_loops(scenario: &Scenario, capacity: &Capacity, class: &TrafficClass) -> f64 {
+    let of = |sessions: &Sessions| {
+        let (mut work, mut time, mut most) = (0.0, sessions.period(0.0), 0.0_f64);
+        for step in 0..class.steps.len() {
+            let client = scenario.client_at(class, step);
+            let own = service_time(scenario, capacity, class, step);
+            let waits = client.innermost_timeout().map_or(own, SimDuration::as_secs_f64);
+            // What has no end takes all of a session's time.
+            match attempts(client, capacity) {
+                endless if endless.is_infinite() => most = most.max(own / waits.max(1e-9)),
+                attempts => (work, time) = (work + attempts * own, time + attempts * waits),
+            }
+            most = most.max(work / time.max(1e-9));
+        }
+        f64::from(sessions.count) * most
+    };
+    class.loops().map(of).sum()
 }
 
 /// The mean work of one request of a step, in seconds.

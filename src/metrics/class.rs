@@ -61,6 +61,11 @@ pub(super) fn class_metrics(
     if class.streams() {
         table.push(("first_token_s", times(&total.first_token)));
     }
+    if scenario.provider.cache.is_some() {
+        table.push(("admitted_input_tokens", count(total.cached.input)));
+        table.push(("cached_input_tokens", count(total.cached.cached)));
+        table.push(("cached_input_share", ratio(total.cached.cached, total.cached.input)));
+    }
     if class.workers() > 0 {
         table.push(("worker_time_s", worker_time(class, counts, window)));
     }

@@ -144,6 +144,15 @@ pub struct LayerCounts {
     pub waited_nanos: u64,
 }
 
+/// Input tokens that were admitted, and those of them that came from the provider's cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CachedInput {
+    /// All of them.
+    pub input: u64,
+    /// Those from the cache.
+    pub cached: u64,
+}
+
 /// All counts of one traffic class.
 #[derive(Clone, Debug)]
 pub struct ClassLedger {
@@ -159,6 +168,9 @@ pub struct ClassLedger {
     pub models: Option<ModelLedger>,
     /// Times from arrival to the first token of delivered tasks, by cell of arrival; empty where nothing is streamed.
     pub first_tokens: Vec<LatencyStore>,
+    /// Input tokens of the calls that began in each cell, as far as they were admitted, and those of them that came from a
+    /// cache; empty where there is none.
+    pub cached: Vec<CachedInput>,
     rows: usize,
     answer_kinds: usize,
 }
@@ -173,6 +185,7 @@ impl ClassLedger {
             latencies: (0..cells).map(|_| LatencyStore::new()).collect(),
             models: None,
             first_tokens: Vec::new(),
+            cached: Vec::new(),
             rows,
             answer_kinds,
         }
@@ -223,6 +236,7 @@ impl ClassLedger {
             latency: LatencyStore::new(),
             models: self.models.as_ref().map_or_else(Vec::new, |models| models.total(cells.clone())),
             first_token: LatencyStore::new(),
+            cached: CachedInput::default(),
         };
         for cell in cells {
             total.counts.add(&self.cells[cell]);
@@ -231,6 +245,10 @@ impl ClassLedger {
             let layers = &self.layers[cell * self.rows..][..self.rows];
             total.layers.iter_mut().zip(layers).for_each(|(sum, n)| sum.add(n));
             total.latency.merge(&self.latencies[cell]);
+            if let Some(cached) = self.cached.get(cell) {
+                total.cached.input += cached.input;
+                total.cached.cached += cached.cached;
+            }
             if let Some(first_tokens) = self.first_tokens.get(cell) {
                 total.first_token.merge(first_tokens);
             }
@@ -254,6 +272,8 @@ pub struct ClassTotal {
     pub models: Vec<ModelTotal>,
     /// Times from arrival to the first token of delivered tasks.
     pub first_token: LatencyStore,
+    /// Input tokens, and those from a cache; nothing where there is none.
+    pub cached: CachedInput,
 }
 
 impl Counts {

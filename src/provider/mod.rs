@@ -4,6 +4,7 @@
 //! Faults come first because an overloaded server refuses before it counts: in the incident this models, 529s did not
 //! use up the rate limit (`docs/validation.md`).
 
+pub mod cache;
 pub mod capacity;
 pub mod episodes;
 pub mod fault;
@@ -25,6 +26,7 @@ use crate::policy::header::HintGrammar;
 use crate::random::Distribution;
 use crate::units::SimDuration;
 
+pub use cache::{Cache, CacheState};
 pub use capacity::Capacity;
 pub use episodes::Episodes;
 pub use fault::{Fault, Respond, StreamFault, Window};
@@ -54,6 +56,8 @@ pub struct Provider {
     pub abandoned: Abandoned,
     /// Its servers; `None` where nobody ever waits for one.
     pub capacity: Option<Capacity>,
+    /// Its cache of prompts; `None` where steps say what comes from one.
+    pub cache: Option<Cache>,
 }
 
 /// What a request asks of the provider.

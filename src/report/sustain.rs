@@ -14,6 +14,14 @@ use crate::stats::proportion;
 /// Whether an overload can outlive its cause, and why: sentences without full stops.
 pub fn conditions(sustain: &Sustain) -> Vec<String> {
     let load = words::percent(sustain.load);
+    if sustain.load >= 1.0 && sustain.open_load < 1.0 {
+        return vec![format!(
+            "the servers are the bottleneck: without any wait {} would ask for {} what they do; no more than one task of \
+             each waits, and whoever waits asks for nothing else",
+            words::counted(u64::from(sustain.sessions), "session"),
+            many(sustain.load)
+        )];
+    }
     if sustain.load >= 1.0 {
         return vec![format!(
             "without any retry the servers are asked for {} what they do: the queue grows for ever",

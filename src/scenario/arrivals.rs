@@ -1,13 +1,13 @@
 //! Reading arrivals: one process or a list of them.
 
 use super::context::Context;
-use super::trace;
+use super::{sessions, trace};
 use crate::document::{Field, Reader};
 use crate::provider::Window;
 use crate::random::Distribution;
 use crate::random::distribution::Shape;
 use crate::traffic::arrivals::FirstGap;
-use crate::traffic::{ArrivalProcess, RatePiece, Sizes};
+use crate::traffic::{ArrivalProcess, RatePiece};
 use crate::units::parse::FASTEST;
 use crate::units::{SimDuration, SimTime};
 
@@ -17,28 +17,29 @@ const MOST: usize = 10_000;
 /// The most instants of a list.
 const MOST_INSTANTS: usize = 1_000_000;
 
-/// Reads the arrivals of a class, and what a trace says of their sizes.
-pub(super) fn arrivals(field: &Field<'_>, context: &Context<'_>) -> Option<(Vec<ArrivalProcess>, Sizes)> {
-    let mut sizes = Sizes::default();
+/// Reads the arrivals of a class.
+pub(super) fn arrivals(field: &Field<'_>, context: &Context<'_>) -> Option<Vec<ArrivalProcess>> {
     if field.node.as_array().is_none() {
-        return Some((vec![process(field, &mut sizes, context)?], sizes));
+        return Some(vec![process(field, context)?]);
     }
     let items = field.list("arrival processes", MOST)?;
-    let read: Vec<Option<ArrivalProcess>> = items.iter().map(|item| process(item, &mut sizes, context)).collect();
-    if items.len() > 1 && !(sizes.input.is_empty() && sizes.output.is_empty()) {
+    let read: Vec<Option<ArrivalProcess>> = items.iter().map(|item| process(item, context)).collect();
+    if items.len() > 1 && read.iter().flatten().any(|process| process.rows().is_some()) {
         let message = "lists several processes, one of which says how large its tasks are";
         return field.wrong(message, "give that trace a class of its own");
     }
-    Some((read.into_iter().collect::<Option<_>>()?, sizes))
+    read.into_iter().collect()
 }
 
-fn process(field: &Field<'_>, sizes: &mut Sizes, context: &Context<'_>) -> Option<ArrivalProcess> {
+fn process(field: &Field<'_>, context: &Context<'_>) -> Option<ArrivalProcess> {
     let reader = field.table("one arrival process")?;
-    let chosen = reader.only(&["poisson", "gamma", "weibull", "count", "every", "at", "trace"]);
+    let forms = ["poisson", "gamma", "weibull", "count", "every", "at", "trace", "sessions", "backlog"];
+    let chosen = reader.only(&forms);
     let process = match chosen {
         None => {
             reader.knows(&["until", "shape", "cv", "repeat"]);
             reader.knows(&trace::KEYS);
+            reader.knows(&sessions::KEYS);
             None
         }
         Some(("poisson", field)) => {
@@ -54,10 +55,15 @@ fn process(field: &Field<'_>, sizes: &mut Sizes, context: &Context<'_>) -> Optio
             every.zip(window).map(|(every, window)| ArrivalProcess::Every { every, window })
         }
         Some(("at", field)) => at(&field, context).map(ArrivalProcess::At),
-        Some((_, field)) => trace::read(&field, &reader, context).map(|trace| {
-            (sizes.input, sizes.output) = (trace.input, trace.output);
-            ArrivalProcess::At(trace.times)
-        }),
+        Some(("sessions", field)) => {
+            let sessions = sessions::sessions(&field, &reader, window(&reader, context));
+            sessions.map(|sessions| ArrivalProcess::Sessions(Box::new(sessions)))
+        }
+        Some(("backlog", field)) => {
+            let count = field.whole(1..=MOST_INSTANTS as u64);
+            count.map(|count| ArrivalProcess::Backlog(count as u32))
+        }
+        Some((_, field)) => trace::read(&field, &reader, context),
     };
     reader.finish();
     process
@@ -225,11 +231,6 @@ fn at(field: &Field<'_>, context: &Context<'_>) -> Option<Vec<SimTime>> {
         }
     }
     sound.then_some(times)
-}
-
-/// Shifts every instant by the same time.
-pub(super) fn shifted(times: Vec<SimTime>, by: SimDuration) -> Vec<SimTime> {
-    times.into_iter().map(|at| at + by).collect()
 }
 
 #[cfg(test)]

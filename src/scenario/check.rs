@@ -48,6 +48,7 @@ pub(super) fn check(parts: &Parts<'_>, faults: &Faults) {
         }
     }
     limit_check::check(parts, faults);
+    check_cache(parts, faults);
     check_hedges(parts, faults);
     check_stopped_answers(parts, faults);
     let instant = has_instant_refusals(parts.provider);
@@ -79,6 +80,21 @@ fn check_stopped_answers(parts: &Parts<'_>, faults: &Faults) {
         };
         let hint = format!("leave that out, or `when_used_up` of `{}`", limit.name);
         faults.add(Fault::new(class.client, message).hint(hint));
+    }
+}
+
+/// A cache looks at blocks, which only a trace knows.
+fn check_cache(parts: &Parts<'_>, faults: &Faults) {
+    let (Some(Some(_)), Some(place)) = (&parts.provider.cache, parts.provider.cache_place) else { return };
+    let is_used = |class: &ReadClass| {
+        let sizes = class.class.sizes.as_ref();
+        sizes.is_some_and(|sizes| sizes.input_of != 0 && !sizes.rows.blocks.ends.is_empty())
+    };
+    if parts.classes.iter().all(|class| class.as_ref().is_some_and(|class| !is_used(class))) {
+        let message = "no step takes its input from a trace that says the blocks of it";
+        let hint =
+            r#"name the column, columns = { hash_ids = "hash_ids", … }, and let a step say input_tokens = "trace""#;
+        faults.add(Fault::new(place, message).hint(hint));
     }
 }
 

@@ -1,8 +1,11 @@
 //! What the parts of a scenario must know of each other while they are read: the names that they may refer to, the end
 //! of the run, and where faults go.
 
+use std::cell::RefCell;
+
 use super::labels::Senders;
 use super::models::Asked;
+use super::trace::{BlockNames, Opened};
 use crate::document::{Fault, Faults, Field, Reader, near};
 use crate::units::SimTime;
 
@@ -28,7 +31,11 @@ pub(super) struct Context<'a> {
     /// Whether a layer that never ends and never waits is let pass: a probe cuts it off.
     pub(super) may_spin: bool,
     /// Reads a trace that the file names.
-    pub(super) trace: &'a dyn Fn(&str) -> Result<String, String>,
+    pub(super) trace: &'a dyn Fn(&str) -> Opened,
+    /// The blocks of the traces that have been read.
+    pub(super) blocks: RefCell<BlockNames>,
+    /// Whether the provider has a cache, which looks at blocks.
+    pub(super) caches: bool,
 }
 
 impl Context<'_> {

@@ -2,7 +2,9 @@
 //! CSV file beside it whose first line names the columns; other columns than those that are read are passed over.
 
 use super::context::Context;
-use super::trace::cells;
+use std::io::{BufRead, Read};
+
+use super::trace_file::cells;
 use crate::document::Field;
 use crate::provider::{Profile, Window};
 use crate::units::parse::{self, LONGEST, quoted};
@@ -90,6 +92,16 @@ struct Table<'f, 'a> {
     places: Vec<Option<usize>>,
 }
 
+/// The most bytes of such a file; its rows end before.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// All that a file says.
+fn whole(file: Box<dyn BufRead>) -> Result<String, String> {
+    let mut text = String::new();
+    file.take(MOST_BYTES).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    Ok(text)
+}
+
 /// One row.
 struct Row<'r> {
     path: &'r str,
@@ -106,7 +118,7 @@ impl<'f, 'a> Table<'f, 'a> {
         reader.finish();
         let named = file?;
         let path = named.text()?;
-        let text = match (context.trace)(path) {
+        let text = match (context.trace)(path).and_then(whole) {
             Ok(text) => text,
             Err(why) => {
                 return named.wrong(format!("cannot be read: {why}"), "the path is relative to the scenario's file");

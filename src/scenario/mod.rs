@@ -5,6 +5,7 @@
 mod alerts;
 mod arrivals;
 mod budget;
+mod cache;
 mod capacity;
 mod check;
 mod clients;
@@ -38,11 +39,14 @@ mod refusal;
 mod refuse;
 mod requests;
 mod respond;
+mod sessions;
 mod slots;
 mod source;
 mod step_clients;
 mod timeouts;
 mod trace;
+mod trace_clock;
+mod trace_file;
 mod traffic;
 mod variants;
 mod waits;
@@ -59,6 +63,7 @@ pub use patches::PatchFile;
 pub use refusal::Refusal;
 pub use respond::SCRIPT_CLOCK;
 pub use source::{Source, client_layers, lines, load, preset_client, preset_layers, settings};
+pub use trace::{Opened, text_of};
 
 /// A checked scenario.
 #[derive(Clone, Debug, PartialEq)]

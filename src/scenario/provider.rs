@@ -1,5 +1,6 @@
 //! Reading the provider: its rate limits and what goes wrong on its side.
 
+use super::cache::cache;
 use super::capacity::{Degrading, capacity, degraded};
 use super::context::{Context, Read, each};
 use super::fault;
@@ -9,7 +10,7 @@ use super::models::{Named, models};
 use crate::document::{Field, Place, Reader};
 use crate::policy::TokenBucket;
 use crate::policy::pacer::Counts;
-use crate::provider::{Abandoned, Capacity, Fault, Limit, Model, Provider, Slots, Window};
+use crate::provider::{Abandoned, Cache, Capacity, Fault, Limit, Model, Provider, Slots, Window};
 use crate::units::parse::LARGEST;
 
 /// The most limits and the most faults.
@@ -52,6 +53,9 @@ pub(super) struct ReadProvider<'a> {
     pub(super) fault_wants: Vec<Wanted>,
     /// Its servers; `None` where that is wrong.
     pub(super) capacity: Read<Option<Capacity>>,
+    /// The cache, and where it is said.
+    pub(super) cache: Read<Option<Cache>>,
+    pub(super) cache_place: Option<Place>,
     /// What faults do to the servers.
     pub(super) degrading: Vec<Degrading>,
     /// Where it stands.
@@ -73,6 +77,8 @@ pub(super) fn provider<'a>(field: Option<&Field<'a>>, context: &Context<'_>) -> 
         fault_models: Vec::new(),
         fault_wants: Vec::new(),
         capacity: Some(None),
+        cache: Some(None),
+        cache_place: None,
         degrading: Vec::new(),
         place: field.map_or(Place::TOP, Field::place),
     };
@@ -110,6 +116,8 @@ pub(super) fn provider<'a>(field: Option<&Field<'a>>, context: &Context<'_>) -> 
     if let Some(field) = reader.get("models") {
         read.models = models(&field);
     }
+    read.cache = reader.maybe("cache", cache);
+    read.cache_place = reader.get("cache").map(|field| field.key);
     let has_servers = reader.get("capacity").is_some();
     read.capacity = reader.maybe("capacity", |field| capacity(field, context)).and_then(|read_capacity| {
         if read_capacity.is_none() && (read.degrading.is_empty() || has_servers) {
@@ -145,7 +153,7 @@ impl ReadProvider<'_> {
         let limits = self.limits.into_iter().collect::<Option<_>>()?;
         let faults = self.faults.into_iter().collect::<Option<_>>()?;
         let (abandoned, capacity) = (self.abandoned?, self.capacity?);
-        Some(Provider { limits, slots: self.slots, faults, models, abandoned, capacity })
+        Some(Provider { limits, slots: self.slots, faults, models, abandoned, capacity, cache: self.cache? })
     }
 }
 

@@ -1,12 +1,15 @@
 //! From a file's text and a command line to a checked scenario. The order is fixed: file, variant, fixes, patch
 //! files, `--set`, presets, check; so whatever is written later wins, and whatever is wrong is reported where it was written.
 
+use std::cell::RefCell;
+
 use super::context::Context;
 use super::labels::Senders;
 use super::models::{self, Asked};
 use super::patches::{self, PatchFile};
 use super::refusal::Refusal;
 use super::step_clients::Known;
+use super::trace::Opened;
 use super::variants::{self, Variants};
 use super::{
     Scenario, alerts, check, clients, fault_terms, fixes, guards, interventions, phases, provider, requests, traffic,
@@ -32,7 +35,7 @@ pub struct Source<'a> {
     /// The texts of `--set`, in order.
     pub sets: &'a [String],
     /// Reads a trace whose path the file gives relative to itself; the error is a short reason.
-    pub trace: &'a dyn Fn(&str) -> Result<String, String>,
+    pub trace: &'a dyn Fn(&str) -> Opened,
 }
 
 impl<'a> Source<'a> {
@@ -195,6 +198,8 @@ pub fn preset_client(preset: &str, sets: &[String]) -> Result<Client, Refusal> {
         asked: Asked::default(),
         may_spin: true,
         trace: &|_| Err("no trace can be read here".to_owned()),
+        blocks: RefCell::default(),
+        caches: false,
     };
     let reader = Reader::new(&root, Place::TOP, &faults);
     let clients = clients::clients(reader.get("clients").as_ref(), &context);
@@ -213,6 +218,12 @@ fn names<'a>(root: &'a Table, key: &str) -> Vec<&'a str> {
     let mut names = root.get(key).and_then(|entry| entry.node.as_table()).map(Table::names).unwrap_or_default();
     names.truncate(100);
     names
+}
+
+/// Whether the provider has a cache.
+fn has_cache(root: &Table) -> bool {
+    let provider = root.get("provider").and_then(|entry| entry.node.as_table());
+    provider.is_some_and(|provider| provider.contains("cache"))
 }
 
 fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scenario> {
@@ -234,6 +245,8 @@ fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scena
         asked: Asked::default(),
         may_spin: false,
         trace: source.trace,
+        blocks: RefCell::default(),
+        caches: has_cache(root),
     };
     let mut read_provider = provider::provider(reader.get("provider").as_ref(), &context);
     let guards = guards::guards(reader.get("guards").as_ref());
@@ -351,7 +364,7 @@ provider.faults.x.window = ["10m", "40m"]
 
     fn world(variant: Option<&str>, sets: &[&str]) -> Scenario {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-        let trace = |_: &str| Ok("at\n0\n30\n".to_owned());
+        let trace = |_: &str| crate::scenario::text_of("at\n0\n30\n");
         let source = Source { variant, sets: &sets, trace: &trace, ..Source::new("some/where/world.toml", WORLD) };
         load(&source).unwrap_or_else(|refusal| panic!("{refusal:#?}"))
     }

@@ -1,270 +1,423 @@
-//! Arrivals from a trace: a CSV file with a header, one column of which holds times in ascending order, seconds or dates
-//! with times of day. Other columns may hold how large each request is.
+//! Arrivals from a trace: which file in which form, what its columns are, which rows of it, and how they are replayed.
 
-use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io::BufRead;
+use std::sync::Arc;
 
-use super::arrivals::shifted;
 use super::context::Context;
-use crate::document::{Field, Reader};
-use crate::units::calendar;
-use crate::units::parse::{LONGEST, quoted};
+use super::trace_clock::{Clock, TimeUnit};
+use super::trace_file::{self, Form, Row, Unreadable};
+use crate::document::{Field, Reader, Value};
+use crate::traffic::ArrivalProcess;
+use crate::traffic::replay::{Replay, Rows};
+use crate::units::parse::quoted;
 use crate::units::{SimDuration, SimTime};
 
 /// The most rows of a trace.
-const MOST_ROWS: usize = 20_000_000;
+const MOST_ROWS: usize = 50_000_000;
 
 /// The most tokens of one request.
 const MOST_TOKENS: u32 = 1_000_000_000;
 
-/// The rows of a trace, column by column.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Trace {
-    /// When each task arrives, ascending.
-    pub(super) times: Vec<SimTime>,
-    /// Its input tokens; empty where no column is named for them.
-    pub(super) input: Vec<u32>,
-    /// Its output tokens; empty where no column is named for them.
-    pub(super) output: Vec<u32>,
-}
-
-/// The columns that are read, by their names.
-#[derive(Clone, Copy, Debug)]
-struct Columns<'a> {
-    times: &'a str,
-    input: Option<&'a str>,
-    output: Option<&'a str>,
-}
-
-/// The keys of a trace beside `trace` itself.
+/// The keys beside `trace` itself where it names a file.
 pub(super) const KEYS: [&str; 4] = ["column", "from", "input_tokens", "output_tokens"];
 
+/// Opens a trace by its path; the error is a short reason.
+pub type Opened = Result<Box<dyn BufRead>, String>;
+
+/// A trace that is at hand as a text.
+pub fn text_of(text: &str) -> Opened {
+    Ok(Box::new(std::io::Cursor::new(text.to_owned())))
+}
+
+/// What a column of a trace says.
+const TIME: usize = 0;
+const INPUT: usize = 1;
+const OUTPUT: usize = 2;
+const CACHED: usize = 3;
+const BLOCKS: usize = 4;
+const COLUMNS: [&str; 5] = ["time", "input_tokens", "output_tokens", "cached_tokens", "hash_ids"];
+
+/// A known form of a file: its shape, its columns, its times, and how wide its clock steps.
+struct Format {
+    form: Form,
+    columns: [Option<&'static str>; 5],
+    unit: TimeUnit,
+    spread: SimDuration,
+}
+
+const MILLISECONDS: TimeUnit = TimeUnit::Nanos(1_000_000);
+
+impl Format {
+    fn of(word: &str) -> Option<Format> {
+        let none = [None; 5];
+        let (form, columns, unit, spread) = match word {
+            "csv" => (Form::Csv, none, TimeUnit::Any, 0),
+            "jsonl" => (Form::Jsonl, none, TimeUnit::Any, 0),
+            "azure" => {
+                let columns = [Some("TIMESTAMP"), Some("ContextTokens"), Some("GeneratedTokens"), None, None];
+                (Form::Csv, columns, TimeUnit::Date, 0)
+            }
+            "mooncake" => {
+                let columns = [Some("timestamp"), Some("input_length"), Some("output_length"), None, Some("hash_ids")];
+                (Form::Jsonl, columns, MILLISECONDS, 3)
+            }
+            _ => return None,
+        };
+        Some(Format { form, columns, unit, spread: SimDuration::from_secs(spread) })
+    }
+}
+
+/// What is read of a file.
+struct Wanted<'a> {
+    form: Form,
+    unit: TimeUnit,
+    /// The names of the columns, and what each says; columns of filters stand behind them.
+    names: Vec<&'a str>,
+    says: Vec<usize>,
+    /// The values of each filter's column, of which a row must have one.
+    filters: Vec<Vec<String>>,
+    from: SimTime,
+    to: SimTime,
+    spread: SimDuration,
+}
+
+/// The blocks of all traces of a scenario: those of one file that have the same id are the same, for all classes that
+/// read it.
+#[derive(Debug, Default)]
+pub(super) struct BlockNames {
+    files: BTreeMap<String, BTreeMap<u64, u32>>,
+    next: u32,
+}
+
+/// How it is replayed.
+struct Play {
+    begin: SimTime,
+    speed: f64,
+    repeat: Option<Repeat>,
+}
+
+#[derive(Clone, Copy)]
+enum Repeat {
+    Whole,
+    Each(SimDuration),
+}
+
 /// Reads the trace that `trace = …` names.
-pub(super) fn read(field: &Field<'_>, reader: &Reader<'_>, context: &Context<'_>) -> Option<Trace> {
+pub(super) fn read(field: &Field<'_>, reader: &Reader<'_>, context: &Context<'_>) -> Option<ArrivalProcess> {
+    if field.node.as_table().is_some() {
+        return table(field, context);
+    }
     let [column, input, output] = ["column", "input_tokens", "output_tokens"].map(|key| reader.get(key));
-    let names =
+    let texts =
         [&column, &input, &output].map(|field| field.as_ref().map_or(Some(None), |field| field.text().map(Some)));
     let shift = reader.or("from", SimDuration::ZERO, Field::duration);
     let path = field.text()?;
-    let [Some(times), Some(input_name), Some(output_name)] = names else { return None };
+    let [Some(times), Some(input_name), Some(output_name)] = texts else { return None };
     let shift = shift?;
-    let text = match (context.trace)(path) {
-        Ok(text) => text,
-        Err(why) => {
-            return field.wrong(format!("cannot be read: {why}"), "the path is relative to the scenario's file");
-        }
+    let named = [(TIME, Some(times.unwrap_or("t_s"))), (INPUT, input_name), (OUTPUT, output_name)];
+    let named: Vec<(usize, &str)> = named.into_iter().filter_map(|(says, name)| Some((says, name?))).collect();
+    let wanted = Wanted {
+        form: Form::Csv,
+        unit: TimeUnit::Any,
+        names: named.iter().map(|(_, name)| *name).collect(),
+        says: named.iter().map(|(says, _)| *says).collect(),
+        filters: Vec::new(),
+        from: SimTime::ZERO,
+        to: SimTime::NEVER,
+        spread: SimDuration::ZERO,
     };
-    let columns = Columns { times: times.unwrap_or("t_s"), input: input_name, output: output_name };
     let place = |name: &str| {
         let fields = [column, input, output].into_iter().flatten();
         fields.into_iter().find(|field| field.node.as_str() == Some(name)).unwrap_or(*field)
     };
-    match rows(&text, columns) {
-        Ok(trace) => {
-            let times = within(shifted(trace.times, shift), field, path, context)?;
-            Some(Trace { times, ..trace })
+    let play = Play { begin: SimTime::ZERO + shift, speed: 1.0, repeat: None };
+    load(field, path, &wanted, &play, &place, context)
+}
+
+/// Reads `trace = { file = …, … }`.
+fn table(field: &Field<'_>, context: &Context<'_>) -> Option<ArrivalProcess> {
+    let reader = field.table("what a trace is")?;
+    let file = reader.need("file", r#"name the file, such as "trace.csv""#);
+    let path = file.and_then(|file| file.text());
+    let format = match reader.get("format") {
+        None => Format::of(if path.is_some_and(|path| path.to_ascii_lowercase().ends_with(".jsonl")) {
+            "jsonl"
+        } else {
+            "csv"
+        }),
+        Some(field) => {
+            let words = ["csv", "jsonl", "azure", "mooncake"].map(|word| (word, word));
+            field.word(&words).and_then(Format::of)
         }
-        Err(Unreadable::Twice(column)) => {
-            place(&column).wrong(format!("`{path}` has two columns {}", quoted(&column)), "rename one of them")
+    };
+    let columns_field = reader.get("columns");
+    let columns = match &columns_field {
+        None => Some([None; 5]),
+        Some(field) => columns(field),
+    };
+    let unit = reader.maybe("time_unit", |field| field.word(&TimeUnit::WORDS));
+    let filters = reader.or("where", Vec::new(), filters);
+    let from = reader.or("from", SimTime::ZERO, Field::instant);
+    let to = reader.or("to", SimTime::NEVER, |field| {
+        let to = field.instant()?;
+        if from.is_some_and(|from| to <= from) {
+            return field.wrong("ends before it begins", "write a `to` that is later than `from`");
         }
-        Err(Unreadable::Column(column, header)) => place(&column)
-            .wrong(format!("`{path}` has no column {}", quoted(&column)), format!("its header is {}", quoted(&header))),
-        Err(Unreadable::Row(line, why)) => field.wrong(
-            format!("line {line} of `{path}` {why}"),
-            "times are seconds, such as 12.5, or all of them dates, such as 2023-11-16 18:17:03.97, in ascending order",
-        ),
-        Err(Unreadable::Empty) => {
-            field.wrong(format!("`{path}` has no rows"), "a trace has a header and a row per arrival")
+        Some(to)
+    });
+    let begin = reader.or("shift", SimTime::ZERO, Field::instant);
+    let speed = reader.or("rate", 1.0, |field| field.number(0.001..=1000.0));
+    let repeat = reader.or("repeat", None, |field| match &field.node.value {
+        Value::Boolean(truth) => Some(truth.then_some(Repeat::Whole)),
+        _ => field.positive_duration().map(|period| Some(Repeat::Each(period))),
+    });
+    let spread = reader.maybe("spread", Field::duration);
+    reader.finish();
+    let (path, format, columns, filters) = (path?, format?, columns?, filters?);
+    let file = file?;
+    let (mut names, mut says) = (Vec::new(), Vec::new());
+    for (what, (own, usual)) in columns.into_iter().zip(format.columns).enumerate() {
+        // Only a cache looks at blocks, and they are the largest part of a trace.
+        let is_read = what != BLOCKS || context.caches;
+        if let Some(name) = own.or(usual).filter(|_| is_read) {
+            names.push(name);
+            says.push(what);
+        }
+    }
+    if says.first() != Some(&TIME) {
+        let hint = r#"name the column of its times: columns = { time = "t_s" }"#;
+        return columns_field.unwrap_or(*field).wrong("says no column of times", hint);
+    }
+    let (columns_of_filters, filters): (Vec<&str>, Vec<Vec<String>>) = filters.into_iter().unzip();
+    names.extend(columns_of_filters);
+    let (from, to, spread) = (from?, to?, spread?.unwrap_or(format.spread));
+    let wanted =
+        Wanted { form: format.form, unit: unit?.unwrap_or(format.unit), names, says, filters, from, to, spread };
+    let play = Play { begin: begin?, speed: speed?, repeat: repeat? };
+    let place = |_: &str| columns_field.unwrap_or(file);
+    load(&file, path, &wanted, &play, &place, context)
+}
+
+/// The columns that the file names.
+fn columns<'a>(field: &Field<'a>) -> Option<[Option<&'a str>; 5]> {
+    let reader = field.table("columns")?;
+    let read = COLUMNS.map(|key| reader.maybe(key, Field::text));
+    reader.finish();
+    let mut all = [None; 5];
+    for (place, name) in all.iter_mut().zip(read) {
+        *place = name?;
+    }
+    Some(all)
+}
+
+/// Columns, each with the values of which a row must have one.
+fn filters<'a>(field: &Field<'a>) -> Option<Vec<(&'a str, Vec<String>)>> {
+    let Some(table) = field.node.as_table() else {
+        return field.must("be a table of columns", r#"write { model = "gpt-4" }"#);
+    };
+    let value = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Boolean(truth) => Some(truth.to_string()),
+        _ => None,
+    };
+    let of = |(name, entry): (&'a str, &'a crate::document::Entry)| {
+        let values = match &entry.node.value {
+            Value::Array(items) if !items.is_empty() => items.iter().map(|item| value(&item.value)).collect(),
+            one => value(one).map(|one| vec![one]),
+        };
+        let field = Field::new(entry.key, &entry.node, field.faults());
+        let values =
+            values.or_else(|| field.must("be what the column says", "write a text, a whole number or a list of them"));
+        Some((name, values?))
+    };
+    let read: Vec<Option<_>> = table.in_order().into_iter().map(of).collect();
+    read.into_iter().collect()
+}
+
+/// Reads the rows, and what is wrong with them.
+fn load<'a>(
+    field: &Field<'a>,
+    path: &str,
+    wanted: &Wanted<'_>,
+    play: &Play,
+    place: &dyn Fn(&str) -> Field<'a>,
+    context: &Context<'_>,
+) -> Option<ArrivalProcess> {
+    let opened = (context.trace)(path);
+    let mut file = match opened {
+        Ok(file) => file,
+        Err(why) => {
+            return field.wrong(format!("cannot be read: {why}"), "the path is relative to the scenario's file");
+        }
+    };
+    match rows(&mut *file, path, wanted, context) {
+        Ok((rows, end)) => replay(rows, end, play, field, path, context).map(ArrivalProcess::Replay),
+        Err(faults) => {
+            for fault in faults {
+                told(&fault, field, path, place);
+            }
+            None
         }
     }
 }
 
-/// The times, of which the run sees at least the first: a shorter run may look at the beginning of a long trace.
-fn within(times: Vec<SimTime>, field: &Field<'_>, path: &str, context: &Context<'_>) -> Option<Vec<SimTime>> {
-    if times.first().is_none_or(|first| *first < context.end()) {
-        return Some(times);
+fn told<'a>(fault: &Unreadable, field: &Field<'a>, path: &str, place: &dyn Fn(&str) -> Field<'a>) {
+    match fault {
+        Unreadable::Twice(column) => {
+            place(column).wrong::<()>(format!("`{path}` has two columns {}", quoted(column)), "rename one of them")
+        }
+        Unreadable::Column(column, header) => place(column)
+            .wrong(format!("`{path}` has no column {}", quoted(column)), format!("its header is {}", quoted(header))),
+        Unreadable::Row(line, column, why) => {
+            let column = column.as_ref().map_or_else(String::new, |column| format!(", column {},", quoted(column)));
+            field.wrong(
+                format!("line {line} of `{path}`{column} {why}"),
+                "times are numbers, such as 12.5, or all of them dates, such as 2023-11-16 18:17:03.97, in ascending order; \
+                 tokens are whole numbers",
+            )
+        }
+        Unreadable::System(why) => {
+            field.wrong(format!("`{path}` cannot be read to its end: {why}"), "look at the disk")
+        }
+        Unreadable::Empty => field.wrong(
+            format!("`{path}` has no rows"),
+            "a trace has a row per arrival; those that `where`, `from` and `to` leave out are none",
+        ),
+    };
+}
+
+/// The rows, and how long after their beginning the trace ends.
+fn rows(
+    file: &mut dyn BufRead,
+    path: &str,
+    wanted: &Wanted<'_>,
+    context: &Context<'_>,
+) -> Result<(Rows, SimDuration), Vec<Unreadable>> {
+    let mut rows = Rows::default();
+    let mut clock = Clock::new(wanted.unit);
+    let mut last = SimTime::ZERO;
+    let mut names = context.blocks.borrow_mut();
+    let BlockNames { files, next } = &mut *names;
+    let blocks = files.entry(path.to_owned()).or_default();
+    trace_file::rows(file, wanted.form, &wanted.names, |row| {
+        let text = |column: usize| row.text(column).ok_or_else(|| (Some(column), "is not there".to_owned()));
+        let at = {
+            let time = text(0)?;
+            clock.read(&time).ok_or_else(|| (Some(0), format!("is not a time, found {}", quoted(&time))))?
+        };
+        if at < last {
+            return Err((Some(0), "is earlier than the line before it".to_owned()));
+        }
+        last = at;
+        let is_within = wanted.from <= at && at < wanted.to;
+        if !is_within || !passes(row, wanted) {
+            return Ok(());
+        }
+        if rows.times.len() == MOST_ROWS {
+            return Err((None, format!("is past the {MOST_ROWS} rows that are read")));
+        }
+        for (column, what) in wanted.says.iter().enumerate() {
+            let tokens = match *what {
+                INPUT => &mut rows.input,
+                OUTPUT => &mut rows.output,
+                CACHED => &mut rows.cached,
+                BLOCKS => {
+                    let ids =
+                        ids(&text(column)?).ok_or_else(|| (Some(column), "is no list of block ids".to_owned()))?;
+                    for id in ids {
+                        let block = *blocks.entry(id).or_insert(*next);
+                        *next = (*next).max(block + 1);
+                        rows.blocks.all.push(block);
+                    }
+                    let end = u32::try_from(rows.blocks.all.len());
+                    rows.blocks.ends.push(end.map_err(|_| (None, "is past the 2^32 blocks that are read".to_owned()))?);
+                    continue;
+                }
+                _ => continue,
+            };
+            let text = text(column)?;
+            let said = text.parse::<u32>().ok().filter(|tokens| *tokens <= MOST_TOKENS);
+            tokens
+                .push(said.ok_or_else(|| (Some(column), format!("is no number of tokens, found {}", quoted(&text))))?);
+        }
+        rows.times.push(SimTime::ZERO + (at - wanted.from));
+        Ok(())
+    })?;
+    if rows.times.is_empty() {
+        return Err(vec![Unreadable::Empty]);
+    }
+    spread(&mut rows.times, wanted.spread);
+    let whole = if wanted.to < SimTime::NEVER {
+        wanted.to - wanted.from
+    } else {
+        // Behind the last row comes another mean gap.
+        let length = last.max(wanted.from) - wanted.from + wanted.spread;
+        length + SimDuration::from_nanos(length.as_nanos() / rows.times.len() as u64)
+    };
+    Ok((rows, whole))
+}
+
+fn passes(row: &Row<'_>, wanted: &Wanted<'_>) -> bool {
+    wanted
+        .filters
+        .iter()
+        .zip(wanted.says.len()..)
+        .all(|(values, column)| row.text(column).is_some_and(|text| values.iter().any(|value| *value == text)))
+}
+
+/// Whole numbers with anything between them that is no digit.
+fn ids(text: &str) -> Option<Vec<u64>> {
+    let is_list = text.bytes().all(|byte| byte.is_ascii_digit() || b"[], ;|".contains(&byte));
+    let parts = text.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
+    if is_list { parts.map(|part| part.parse().ok()).collect() } else { None }
+}
+
+/// Spreads those of one instant evenly over a time, or until the next ones come.
+fn spread(times: &mut [SimTime], over: SimDuration) {
+    if over.is_zero() {
+        return;
+    }
+    let mut begin = 0;
+    while begin < times.len() {
+        let at = times[begin];
+        let end = begin + times[begin..].partition_point(|other| *other == at);
+        let room = times.get(end).map_or(over, |next| over.min(*next - at));
+        for (n, time) in times[begin..end].iter_mut().enumerate() {
+            *time =
+                at + SimDuration::from_nanos((u128::from(room.as_nanos()) * n as u128 / (end - begin) as u128) as u64);
+        }
+        begin = end;
+    }
+}
+
+/// The rows as they are replayed, of which the run sees at least the first: a shorter run may look at the beginning of a
+/// long trace.
+fn replay(
+    rows: Rows,
+    whole: SimDuration,
+    play: &Play,
+    field: &Field<'_>,
+    path: &str,
+    context: &Context<'_>,
+) -> Option<Replay> {
+    let period = play.repeat.map(|repeat| match repeat {
+        Repeat::Whole => whole.max(SimDuration::from_nanos(1)),
+        Repeat::Each(period) => period,
+    });
+    let last = rows.times.last().copied().unwrap_or_default();
+    if let Some(period) = period
+        && last - SimTime::ZERO >= period
+    {
+        let message = format!("`{path}` lasts {}, and is to begin anew after {period}", last - SimTime::ZERO);
+        return field.wrong(message, "write a longer `repeat`, or cut the trace with `to`");
+    }
+    let replay = Replay { rows: Arc::new(rows), begin: play.begin, speed: play.speed, period, until: context.end() };
+    if replay.at(0).is_some() {
+        return Some(replay);
     }
     let horizon = context.end() - SimTime::ZERO;
     let message = format!("`{path}` begins when the run is over, at {horizon}");
     field.wrong(message, "shift it with `from`, or lengthen the `horizon`; times are seconds from the start of the run")
-}
-
-/// Why a trace cannot be used.
-#[derive(Debug, PartialEq, Eq)]
-enum Unreadable {
-    /// It lacks this column; that is its header.
-    Column(String, String),
-    /// It has this column twice.
-    Twice(String),
-    /// This line is wrong.
-    Row(usize, String),
-    /// There is no row.
-    Empty,
-}
-
-fn rows(text: &str, columns: Columns<'_>) -> Result<Trace, Unreadable> {
-    let mut lines = text.trim_start_matches('\u{feff}').lines();
-    let header = lines.next().unwrap_or_default();
-    let names = cells(header).map_err(|why| Unreadable::Row(1, why.to_owned()))?;
-    let index = |column: &str| {
-        let missing = || Unreadable::Column(column.to_owned(), header.to_owned());
-        let index = names.iter().position(|cell| cell == column).ok_or_else(missing)?;
-        let is_twice = names[index + 1..].iter().any(|cell| cell == column);
-        if is_twice { Err(Unreadable::Twice(column.to_owned())) } else { Ok(index) }
-    };
-    let time_column = index(columns.times)?;
-    let token_columns = [columns.input.map(index).transpose()?, columns.output.map(index).transpose()?];
-    let mut trace = Trace::default();
-    let mut clock = Clock::default();
-    for (i, line) in lines.enumerate() {
-        if line.trim().is_empty() {
-            continue;
-        }
-        let wrong = |why: String| Unreadable::Row(i + 2, why);
-        let cells = cells(line).map_err(|why| wrong(why.to_owned()))?;
-        let cell = |index: usize| cells.get(index).ok_or_else(|| wrong("lacks the column".to_owned()));
-        let time = cell(time_column)?;
-        let at = clock.read(time).ok_or_else(|| wrong(format!("is not a time, found {}", quoted(time))))?;
-        if trace.times.last().is_some_and(|last| *last > at) {
-            return Err(wrong("is earlier than the line before it".to_owned()));
-        }
-        if trace.times.len() == MOST_ROWS {
-            return Err(wrong(format!("is past the {MOST_ROWS} rows that are read")));
-        }
-        trace.times.push(at);
-        for (list, column) in [&mut trace.input, &mut trace.output].into_iter().zip(token_columns) {
-            let Some(column) = column else { continue };
-            let text = cell(column)?;
-            let tokens = text.parse::<u32>().ok().filter(|tokens| *tokens <= MOST_TOKENS);
-            list.push(tokens.ok_or_else(|| wrong(format!("is no number of tokens, found {}", quoted(text))))?);
-        }
-    }
-    if trace.times.is_empty() { Err(Unreadable::Empty) } else { Ok(trace) }
-}
-
-/// Reads times: seconds, or dates counted from the first one.
-#[derive(Default)]
-struct Clock {
-    /// The first date; `None` as long as none was read.
-    first: Option<i128>,
-    /// Whether seconds were read.
-    seconds: bool,
-}
-
-impl Clock {
-    fn read(&mut self, text: &str) -> Option<SimTime> {
-        if self.first.is_none()
-            && let Ok(seconds) = text.parse::<f64>()
-        {
-            self.seconds = true;
-            let is_time = (0.0..=LONGEST.as_secs_f64()).contains(&seconds);
-            return is_time.then(|| SimTime::from_secs_f64(seconds));
-        }
-        let nanos = calendar::nanos(text).filter(|_| !self.seconds)?;
-        let since = nanos - *self.first.get_or_insert(nanos);
-        // What is earlier than the first is earlier than the line before it, too, or than one before that.
-        let since = u64::try_from(since.max(0)).ok()?;
-        (since <= LONGEST.as_nanos()).then(|| SimTime::from_nanos(since))
-    }
-}
-
-/// The cells of a line. Quotes around a cell are taken off; a comma inside them parts nothing, and two of them stand for
-/// one.
-pub(super) fn cells(line: &str) -> Result<Vec<Cow<'_, str>>, &'static str> {
-    if !line.contains('"') {
-        return Ok(line.split(',').map(|cell| Cow::Borrowed(cell.trim())).collect());
-    }
-    let (mut cells, mut rest) = (Vec::new(), line);
-    loop {
-        let Some(inside) = rest.trim_start().strip_prefix('"') else {
-            let (cell, after) = rest.split_once(',').map_or((rest, None), |(cell, after)| (cell, Some(after)));
-            cells.push(Cow::Borrowed(cell.trim()));
-            let Some(after) = after else { return Ok(cells) };
-            rest = after;
-            continue;
-        };
-        let end = closing(inside).ok_or("has a quote that is not closed in it")?;
-        cells.push(Cow::Owned(inside[..end].replace("\"\"", "\"").trim().to_owned()));
-        let after = inside[end + 1..].trim_start();
-        if after.is_empty() {
-            return Ok(cells);
-        }
-        rest = after.strip_prefix(',').ok_or("has text behind a closing quote")?;
-    }
-}
-
-/// Where the quote is that closes a cell: one that no second one follows.
-fn closing(inside: &str) -> Option<usize> {
-    let mut quotes = inside.match_indices('"').map(|(at, _)| at).peekable();
-    while let Some(at) = quotes.next() {
-        if quotes.next_if_eq(&(at + 1)).is_none() {
-            return Some(at);
-        }
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn times(text: &str, column: &str) -> Result<Vec<SimTime>, Unreadable> {
-        rows(text, Columns { times: column, input: None, output: None }).map(|trace| trace.times)
-    }
-
-    #[test]
-    fn dates_are_counted_from_the_first_and_other_columns_say_tokens() {
-        let text = "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 23:59:59.9799600,4808,10\r\n\
-                    2023-11-17 00:00:00.0319601,3180,8";
-        let columns = |output| Columns { times: "TIMESTAMP", input: Some("ContextTokens"), output: Some(output) };
-        let trace = rows(text, columns("GeneratedTokens")).unwrap();
-        assert_eq!(trace.times, [0, 52_000_100].map(SimTime::from_nanos));
-        assert_eq!((trace.input, trace.output), (vec![4_808, 3_180], vec![10, 8]));
-        assert_eq!(
-            rows(text, columns("Tokens")).unwrap_err(),
-            Unreadable::Column("Tokens".to_owned(), "TIMESTAMP,ContextTokens,GeneratedTokens".to_owned())
-        );
-        let row = |line, why: &str| Err(Unreadable::Row(line, why.to_owned()));
-        assert_eq!(
-            rows("t_s,n\n1,-4\n", Columns { times: "t_s", input: Some("n"), output: None }),
-            row(2, "is no number of tokens, found \"-4\"")
-        );
-        let mixed = "t_s\n1\n2023-11-17 00:00:00\n";
-        assert_eq!(
-            times(mixed, "t_s"),
-            row(3, "is not a time, found \"2023-11-17 00:00:00\"").map(|_: Trace| Vec::new())
-        );
-        let back = "t_s\n2023-11-17 00:00:00\n2023-11-17 00:00:01\n2023-11-16 00:00:00\n";
-        assert_eq!(times(back, "t_s"), row(4, "is earlier than the line before it").map(|_: Trace| Vec::new()));
-    }
-
-    #[test]
-    fn the_named_column_is_read_in_seconds() {
-        let text = "\u{feff}id,t_s,tokens\r\na,0.5,3\r\nb,\"0.5\",3\r\n\r\nc,12,4\r\n";
-        let nanos: Vec<u64> = times(text, "t_s").unwrap().into_iter().map(SimTime::as_nanos).collect();
-        assert_eq!(nanos, [500_000_000, 500_000_000, 12_000_000_000]);
-    }
-
-    #[test]
-    fn commas_in_quotes_part_nothing() {
-        let text = "name,t_s\n\"a,7,b\",55\n\"say \"\"c, d\"\"\" , \"56\"\nplain, 57\n";
-        let nanos: Vec<u64> = times(text, "t_s").unwrap().into_iter().map(SimTime::as_nanos).collect();
-        assert_eq!(nanos, [55, 56, 57].map(|s| s * 1_000_000_000));
-        let row = |line, why: &str| Err(Unreadable::Row(line, why.to_owned()));
-        assert_eq!(times("name,t_s\n\"a,5\n", "t_s"), row(2, "has a quote that is not closed in it"));
-        assert_eq!(times("name,t_s\n\"a\"b,5\n", "t_s"), row(2, "has text behind a closing quote"));
-        assert_eq!(times("\"t_s,x\n5\n", "t_s"), row(1, "has a quote that is not closed in it"));
-        assert_eq!(times("t_s,x,t_s\n5,1,9\n", "t_s"), Err(Unreadable::Twice("t_s".to_owned())));
-    }
-
-    #[test]
-    fn what_cannot_be_used_says_which_line() {
-        let row = |line, why: &str| Err(Unreadable::Row(line, why.to_owned()));
-        assert_eq!(times("t_s\n1\n0.5\n", "t_s"), row(3, "is earlier than the line before it"));
-        assert_eq!(times("t_s\nnan\n", "t_s"), row(2, "is not a time, found \"nan\""));
-        assert_eq!(times("t_s\n-1\n", "t_s"), row(2, "is not a time, found \"-1\""));
-        assert_eq!(times("a,t_s\n1\n", "t_s"), row(2, "lacks the column"));
-        assert_eq!(times("t_s\n", "t_s"), Err(Unreadable::Empty));
-        assert_eq!(times("time\n1\n", "t_s"), Err(Unreadable::Column("t_s".to_owned(), "time".to_owned())));
-        assert_eq!(times("", "t_s"), Err(Unreadable::Column("t_s".to_owned(), String::new())));
-    }
 }

@@ -10,7 +10,8 @@ use crate::document::{Fault, Field, Place, Reader, reader};
 use crate::policy::{Client, Role};
 use crate::provider::Window;
 use crate::random::Distribution;
-use crate::traffic::{Cached, Idempotency, Sizes, Step, TaskKind, TrafficClass, WhenOneFails};
+use crate::traffic::replay::Rows;
+use crate::traffic::{ArrivalProcess, Cached, Idempotency, Sizes, Step, TaskKind, TrafficClass, WhenOneFails};
 use crate::units::{SimDuration, SimTime};
 
 /// The most traffic classes.
@@ -55,7 +56,7 @@ fn class(name: &str, field: &Field<'_>, known: &Known<'_>, context: &Context<'_>
     let client = client_field.and_then(|field| refer(&field, &context.clients, "client", "clients"));
     let arrivals_field = reader.need("arrivals", r#"write when its tasks arrive, such as { poisson = "4/min" }"#);
     let arrivals = arrivals_field.and_then(|field| arrivals(&field, context));
-    if let (Some((processes, _)), Some(field), Some(horizon)) = (&arrivals, arrivals_field, context.horizon) {
+    if let (Some(processes), Some(field), Some(horizon)) = (&arrivals, arrivals_field, context.horizon) {
         let run = Window { from: SimTime::ZERO, to: horizon };
         let expected: f64 = processes.iter().map(|process| process.expected(run)).sum();
         if expected > MOST_ARRIVALS {
@@ -64,7 +65,8 @@ fn class(name: &str, field: &Field<'_>, known: &Known<'_>, context: &Context<'_>
         }
     }
     let steps = reader.need("steps", "list what a task asks of the provider, one table per step");
-    let listed = arrivals.as_ref().map(|(_, sizes)| sizes);
+    let rows = arrivals.iter().flatten().find_map(ArrivalProcess::rows).cloned().unwrap_or_default();
+    let listed = arrivals.is_some().then_some(&*rows);
     let steps = steps.and_then(|field| Some((steps_of(&field, client, listed, known, context)?, sizes_of(&field))));
     let sla = reader.maybe("sla", Field::positive_duration);
     let words = [("wait", WhenOneFails::Wait), ("cancel", WhenOneFails::Cancel)];
@@ -72,14 +74,13 @@ fn class(name: &str, field: &Field<'_>, known: &Known<'_>, context: &Context<'_>
     let when_one_fails = reader.or("when_one_fails", WhenOneFails::Wait, |field| field.word(&words));
     reader.finish();
     let ((kind, enqueue_delay), client, arrivals, steps, sla) = (kind?, client?, arrivals?, steps?, sla?);
-    let (((mut steps, others), (input_of, output_of)), when_one_fails) = (steps, when_one_fails?);
+    let (((mut steps, others), [input_of, output_of, cached_of]), when_one_fails) = (steps, when_one_fails?);
     labels?;
     let index = context.classes.iter().position(|known| *known == name).unwrap_or_default();
     for (n, step) in steps.iter_mut().enumerate() {
         step.sender = context.senders.of_step(index, n);
     }
-    let (arrivals, sizes) = arrivals;
-    let sizes = Sizes { input_of, output_of, ..sizes };
+    let sizes = Sizes { rows, input_of, output_of, cached_of };
     let sizes = sizes.is_used().then(|| Box::new(sizes));
     let settings = others.iter().map(|other| other.settings.clone()).collect();
     let class = TrafficClass {
@@ -136,7 +137,7 @@ fn kind(reader: &Reader<'_>, context: &Context<'_>) -> Option<(TaskKind, SimDura
 fn steps_of(
     field: &Field<'_>,
     client: Option<usize>,
-    listed: Option<&Sizes>,
+    listed: Option<&Rows>,
     known: &Known<'_>,
     context: &Context<'_>,
 ) -> Option<(Vec<Step>, Vec<ReadStepClient>)> {
@@ -202,8 +203,8 @@ fn tokens(field: &Field<'_>, listed: Option<&[u32]>) -> Option<Distribution> {
     Some(Distribution::constant(sum as f64 / listed.len().max(1) as f64))
 }
 
-/// Which steps take their input and their output tokens from the trace, one bit each.
-fn sizes_of(steps: &Field<'_>) -> (u64, u64) {
+/// Which steps take their input, output and cached tokens from the trace, one bit each.
+fn sizes_of(steps: &Field<'_>) -> [u64; 3] {
     let takes = |key: &str| {
         let steps = steps.node.as_array().unwrap_or_default().iter().enumerate();
         let from_trace = steps.filter(|(_, step)| {
@@ -212,11 +213,17 @@ fn sizes_of(steps: &Field<'_>) -> (u64, u64) {
         });
         from_trace.fold(0, |all, (index, _)| all | 1_u64 << (index % MOST_STEPS))
     };
-    (takes("input_tokens"), takes("output_tokens"))
+    ["input_tokens", "output_tokens", "cached_tokens"].map(takes)
 }
 
-/// How many input tokens come from a cache: so many, or a share in percent.
-fn cached(field: &Field<'_>) -> Option<Cached> {
+/// How many input tokens come from a cache: so many, a share in percent, or what the trace says.
+fn cached(field: &Field<'_>, listed: Option<&Rows>) -> Option<Cached> {
+    if field.node.as_str() == Some(FROM_TRACE) {
+        let mean = |list: &[u32]| list.iter().map(|tokens| f64::from(*tokens)).sum::<f64>();
+        let share = listed.map_or(0.0, |rows| mean(&rows.cached) / mean(&rows.input).max(1.0));
+        tokens(field, listed.map(|rows| &rows.cached[..]))?;
+        return Some(Cached::Millionths((share.min(1.0) * 1e6) as u32));
+    }
     match field.node.as_str() {
         Some(text) if text.trim_end().ends_with('%') => {
             field.ratio().map(|share| Cached::Millionths((share * 1e6 + 0.5) as u32))
@@ -228,7 +235,7 @@ fn cached(field: &Field<'_>) -> Option<Cached> {
 fn step(
     item: &Field<'_>,
     client: Option<usize>,
-    listed: Option<&Sizes>,
+    listed: Option<&Rows>,
     known: &Known<'_>,
     context: &Context<'_>,
 ) -> Option<(Step, Option<ReadStepClient>)> {
@@ -242,9 +249,9 @@ fn step(
         None
     });
     let input = reader.need("input_tokens", r#"write the size of its prompt, such as "12k""#);
-    let input_tokens = input.and_then(|field| tokens(&field, listed.map(|sizes| &sizes.input[..])));
+    let input_tokens = input.and_then(|field| tokens(&field, listed.map(|rows| &rows.input[..])));
     let none = Distribution::constant(0.0);
-    let output_tokens = reader.or("output_tokens", none, |field| tokens(field, listed.map(|sizes| &sizes.output[..])));
+    let output_tokens = reader.or("output_tokens", none, |field| tokens(field, listed.map(|rows| &rows.output[..])));
     let latency = reader.need("latency", r#"write how long the provider takes, such as "2s""#);
     let latency = latency.and_then(|field| distribution(&field, Measure::Seconds));
     let time = |key| reader.maybe(key, |field| distribution(field, Measure::Seconds));
@@ -257,7 +264,7 @@ fn step(
         Some(name.to_owned())
     });
     let max_tokens = reader.maybe("max_tokens", |field| field.whole(1..=1_000_000_000).map(|tokens| tokens as u32));
-    let cached = reader.or("cached_tokens", Cached::NONE, cached);
+    let cached = reader.or("cached_tokens", Cached::NONE, |field| cached(field, listed));
     let group = reader.maybe("group", |field| field.text().map(str::to_owned));
     let labels = labels::check(&reader, context);
     let own_client = Said::of(&reader).read(client, known, context);

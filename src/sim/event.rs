@@ -6,6 +6,8 @@
 pub(super) enum Event {
     /// The next task of this arrival process arrives.
     TaskArrives { class: u16, process: u32 },
+    /// A session of a closed loop brings its next task.
+    SessionBrings { class: u16, session: u32 },
     /// A job may be taken: it enters the queue at its back.
     JobQueued { class: u16, task: u32 },
     /// A job may be taken: it enters the queue at its front.
@@ -57,6 +59,7 @@ const CAPACITY_CHANGES: u64 = 13;
 const INTERVENES: u64 = 16;
 const STREAM_ENDS: u64 = 14;
 const OUTPUT_IS_DUE: u64 = 15;
+const SESSION_BRINGS: u64 = 17;
 
 impl Event {
     /// Kind in the low byte, class in the next two, the entity in the high four.
@@ -79,6 +82,7 @@ impl Event {
             Event::Intervenes { index, undoes } => (INTERVENES, undoes as u16, index),
             Event::StreamEnds { class, run } => (STREAM_ENDS, class, run),
             Event::OutputIsDue => (OUTPUT_IS_DUE, 0, 0),
+            Event::SessionBrings { class, session } => (SESSION_BRINGS, class, session),
         };
         kind | (class as u64) << 8 | (entity as u64) << 32
     }
@@ -93,6 +97,7 @@ impl Event {
             | Event::HedgeDue { class, run }
             | Event::LineEnds { class, run } => Some((class, run)),
             Event::TaskArrives { .. }
+            | Event::SessionBrings { .. }
             | Event::JobQueued { .. }
             | Event::JobQueuedFirst { .. }
             | Event::FlightEnds { .. }
@@ -126,6 +131,7 @@ impl Event {
             INTERVENES => Event::Intervenes { index: entity, undoes: class != 0 },
             STREAM_ENDS => Event::StreamEnds { class, run: entity },
             OUTPUT_IS_DUE => Event::OutputIsDue,
+            SESSION_BRINGS => Event::SessionBrings { class, session: entity },
             _ => Event::PauseEnds { class },
         }
     }
@@ -153,6 +159,7 @@ mod tests {
             Event::PatienceEnds { job: 0 },
             Event::CapacityChanges,
             Event::Intervenes { index: 3, undoes: true },
+            Event::SessionBrings { class: 9, session: 999_999 },
         ] {
             assert_eq!(Event::unpack(event.pack()), event);
         }

@@ -23,6 +23,7 @@ mod hedging;
 mod line;
 mod marks;
 mod observer;
+mod origins;
 mod record;
 mod services;
 mod station;

@@ -10,12 +10,12 @@ use crate::policy::retry_budget::RetryBudget;
 use crate::policy::stack::{Client, Element, Kind};
 use crate::policy::{Fallback, Hedge};
 use crate::provider::model::WINDOW_STATUS;
-use crate::provider::{Abandoned, ModelSet, Provider, Respond};
+use crate::provider::{Abandoned, CacheState, ModelSet, Provider, Respond};
 use crate::random::stream::mix;
 use crate::random::{Distribution, Key, Seed};
 use crate::scenario::{Act, Scenario};
 use crate::sim::record::{NO_WORKER, Run};
-use crate::traffic::{Idempotency, TrafficClass};
+use crate::traffic::{ArrivalProcess, Idempotency, TrafficClass};
 use crate::units::SimTime;
 
 /// One traffic class, compiled.
@@ -244,6 +244,14 @@ fn breakers<'a>(scenario: &'a Scenario, client: &'a Client) -> impl Iterator<Ite
     })
 }
 
+/// The provider's cache of prompts before the first request, with room for every block that the traffic knows.
+pub(super) fn cache(scenario: &Scenario) -> Option<CacheState<'_>> {
+    let settings = scenario.provider.cache.as_ref()?;
+    let sizes = scenario.traffic.iter().filter_map(|class| class.sizes.as_ref());
+    let largest = sizes.flat_map(|sizes| &sizes.rows.blocks.all).max();
+    Some(CacheState::new(settings, largest.map_or(0, |largest| *largest as usize + 1)))
+}
+
 /// The answers that a scenario can produce.
 pub(super) fn answer_index(scenario: &Scenario) -> AnswerIndex {
     let limits = scenario.provider.limits.iter().map(|limit| limit.status);
@@ -308,6 +316,12 @@ pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
     for class in &scenario.traffic {
         words.push(format!("{} {:?}", class.name, class.enqueue_delay));
         words.extend(class.sizes.as_ref().map(|sizes| format!("{:x}", sizes.digest())));
+        // When its tasks arrive depends on how they are answered: the world is what the sessions are.
+        let told = class.arrivals.iter().filter(|_| class.is_closed());
+        words.extend(told.map(|process| match process {
+            ArrivalProcess::Replay(replay) => format!("{:?} {}", replay.begin, replay.rows.times.len()),
+            other => format!("{other:?}"),
+        }));
         for step in &class.steps {
             if by_model {
                 words.push(format!("{:?}", step.model));
@@ -325,6 +339,7 @@ pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
     }
     let Provider { slots, abandoned, faults, capacity, .. } = &scenario.provider;
     words.extend(capacity.iter().map(|capacity| format!("{capacity:?}")));
+    words.extend(scenario.provider.cache.iter().map(|cache| format!("{cache:?}")));
     if !slots.is_empty() || *abandoned != Abandoned::default() {
         words.push(format!("{slots:?} {abandoned:?}"));
     }

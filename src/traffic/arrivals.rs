@@ -2,6 +2,10 @@
 //! cumulative rate (Çinlar 1975), so that a change of the rate in one place moves no draw. A fixed count is drawn as
 //! order statistics one after the other, so that nothing has to be stored or sorted.
 
+use std::sync::Arc;
+
+use super::replay::{Replay, Rows};
+use super::sessions::Sessions;
 use crate::provider::Window;
 use crate::random::distribution::Shape;
 use crate::random::{Distribution, Key, Stream, math};
@@ -56,6 +60,13 @@ pub enum ArrivalProcess {
     },
     /// Arrivals at these instants, in ascending order.
     At(Vec<SimTime>),
+    /// Arrivals row by row from a trace.
+    Replay(Replay),
+    /// So many tasks that are there when the run begins.
+    Backlog(u32),
+    /// A closed loop: the next arrival of each session waits for the fate of its last one, so that the loop alone
+    /// knows when it is.
+    Sessions(Box<Sessions>),
 }
 
 /// The first gap of a process that has been going on for ever: whoever begins to look falls into a gap with a probability
@@ -137,6 +148,9 @@ impl ArrivalProcess {
                 (at < window.to).then_some(at)
             }
             ArrivalProcess::At(times) => times.get(usize::try_from(made).ok()?).copied(),
+            ArrivalProcess::Replay(replay) => replay.at(made),
+            ArrivalProcess::Backlog(count) => (made < u64::from(*count)).then_some(SimTime::ZERO),
+            ArrivalProcess::Sessions(_) => None,
         }
     }
 
@@ -164,10 +178,29 @@ impl ArrivalProcess {
                 ArrivalProcess::Every { every, window: *window }
             }
             ArrivalProcess::At(_) => return None,
+            ArrivalProcess::Replay(replay) => ArrivalProcess::Replay(replay.denser(factor)?),
+            ArrivalProcess::Backlog(count) => ArrivalProcess::Backlog((f64::from(*count) * factor).round() as u32),
+            ArrivalProcess::Sessions(sessions) => ArrivalProcess::Sessions(Box::new(sessions.times(factor))),
         })
     }
 
-    /// The expected number of arrivals in a span.
+    /// The rows of the trace that it is, if it is one that says how large its tasks are.
+    pub fn rows(&self) -> Option<&Arc<Rows>> {
+        match self {
+            ArrivalProcess::Replay(replay) if replay.rows.say_sizes() => Some(&replay.rows),
+            _ => None,
+        }
+    }
+
+    /// The closed loop that it is, if it is one.
+    pub const fn sessions(&self) -> Option<&Sessions> {
+        match self {
+            ArrivalProcess::Sessions(sessions) => Some(sessions),
+            _ => None,
+        }
+    }
+
+    /// The expected number of arrivals in a span; of a closed loop the most, where nothing takes time but thinking.
     pub fn expected(&self, span: Window) -> f64 {
         let part = |pieces: &[RatePiece], window: &Window| {
             let cut = Window { from: window.from.max(span.from), to: window.to.min(span.to) };
@@ -184,7 +217,19 @@ impl ArrivalProcess {
                 let cut = Window { from: window.from.max(span.from), to: window.to.min(span.to) };
                 (cut.to - cut.from).as_secs_f64() / every.as_secs_f64()
             }
-            ArrivalProcess::At(times) => times.iter().filter(|at| span.contains(**at)).count() as f64,
+            ArrivalProcess::At(times) => {
+                let before = |limit: SimTime| times.partition_point(|at| *at < limit);
+                (before(span.to) - before(span.from)) as f64
+            }
+            ArrivalProcess::Replay(replay) => replay.count(span) as f64,
+            ArrivalProcess::Backlog(count) => {
+                if span.contains(SimTime::ZERO) {
+                    f64::from(*count)
+                } else {
+                    0.0
+                }
+            }
+            ArrivalProcess::Sessions(sessions) => sessions.most(span, 0.0),
         }
     }
 }

@@ -2,15 +2,19 @@
 
 pub mod arrivals;
 pub mod cost;
+pub mod replay;
+pub mod sessions;
 pub mod sizes;
 pub mod step_client;
 
 use std::ops::Range;
 
+use crate::provider::Window;
 use crate::random::Distribution;
 use crate::units::SimDuration;
 
 pub use arrivals::{ArrivalProcess, RatePiece};
+pub use sessions::Sessions;
 pub use sizes::Sizes;
 pub use step_client::{LayerOrder, StepClient};
 
@@ -145,6 +149,49 @@ impl TrafficClass {
     /// Whether someone waits for each task of this class.
     pub const fn is_live(&self) -> bool {
         matches!(self.kind, TaskKind::Turns)
+    }
+
+    /// The closed loops among its arrivals.
+    pub fn loops(&self) -> impl Iterator<Item = &Sessions> {
+        self.arrivals.iter().filter_map(ArrivalProcess::sessions)
+    }
+
+    /// Whether some of its tasks arrive after the fate of others.
+    pub fn is_closed(&self) -> bool {
+        self.loops().next().is_some()
+    }
+
+    /// The mean time that the answers to a task take at the least, in seconds, where nobody waits and nothing fails.
+    pub fn answering(&self) -> f64 {
+        let longest =
+            |stage: Range<usize>| self.steps[stage].iter().map(|step| step.latency.mean()).fold(0.0, f64::max);
+        self.stages().map(longest).sum()
+    }
+
+    /// The expected number of tasks that arrive in a span, those of closed loops included.
+    pub fn expected(&self, span: Window) -> f64 {
+        let open: f64 =
+            self.arrivals.iter().filter(|process| process.sessions().is_none()).map(|p| p.expected(span)).sum();
+        open + self.expected_of_loops(span)
+    }
+
+    /// The most tasks that its closed loops bring in a span where nothing fails: no more than their sessions can, and no
+    /// more than the class's workers answer.
+    pub fn expected_of_loops(&self, span: Window) -> f64 {
+        let answering = self.answering();
+        let most: f64 = self.loops().map(|sessions| sessions.most(span, answering)).sum();
+        match self.kind {
+            TaskKind::Jobs { workers, .. } if most > 0.0 && answering > 0.0 => {
+                // Who waits for a worker has arrived.
+                most.min(span.length().as_secs_f64() * f64::from(workers) / answering + f64::from(self.sessions()))
+            }
+            TaskKind::Jobs { .. } | TaskKind::Turns => most,
+        }
+    }
+
+    /// How many sessions its closed loops have.
+    pub fn sessions(&self) -> u32 {
+        self.loops().map(|sessions| sessions.count).sum()
     }
 
     /// Whether the answer to one of its steps is a stream whose first byte is timed.

@@ -2,13 +2,13 @@
 //! by hand or in closed form.
 
 use retrycast::random::Seed;
-use retrycast::scenario::{Refusal, Scenario, Source, load};
+use retrycast::scenario::{Opened, Refusal, Scenario, Source, load, text_of};
 use retrycast::sim::{Fact, simulate};
 
 use super::stage::facts;
 
 /// The files beside the scenario.
-fn file(path: &str) -> Result<String, String> {
+fn file(path: &str) -> Opened {
     let text = match path {
         "outages.csv" => "id,from,to,probability\n1,60,120,\n2,3m,4m,25%\n3,300,360,0.5\n",
         "certain.csv" => "from,to\n60,120\n3m,4m\n",
@@ -21,7 +21,7 @@ fn file(path: &str) -> Result<String, String> {
         "empty.csv" => "time,probability\n",
         _ => return Err("no such file or folder".to_owned()),
     };
-    Ok(text.to_owned())
+    text_of(text)
 }
 
 /// Turns each second for ten minutes, of two steps; a client that makes one attempt.

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use retrycast::scenario::{Scenario, Source, load};
+use retrycast::scenario::{Scenario, Source, load, text_of};
 
 use super::stage::Run;
 
@@ -35,7 +35,7 @@ fn published(trace: &str) -> String {
 
 fn scenario(trace: &str, variant: &str, sets: &[String]) -> Scenario {
     let text = data("limiter_oracle.toml");
-    let trace = |_: &str| Ok(trace.to_owned());
+    let trace = |_: &str| text_of(trace);
     let source =
         Source { variant: Some(variant), sets, trace: &trace, ..Source::new("tests/data/limiter_oracle.toml", &text) };
     load(&source).unwrap_or_else(|refusal| panic!("{refusal:#?}"))

@@ -2,6 +2,7 @@
 //!
 //! - `theory`: queueing theory and closed forms; the interval over replicates covers the formula.
 //! - `fault_terms`: faults in episodes, in several windows, from files, for some steps and sizes.
+//! - `closed_loops`: sessions that think, backlogs; throughput and response time are those of theory.
 //! - `field_cases`: situations from public reports with the answer worked out by hand.
 //! - `compare`, `ablate`: differences within the same worlds have the signs and sizes that were found independently.
 //! - `systems`: the systems of the write-ups, each of which shows what it is there to show.
@@ -43,6 +44,7 @@
 //!   refuses.
 //! - `regress_alarms`: how often equal policies are called worse, and whether one retry more is caught.
 //! - `schema`: every document is what its schema says.
+//! - `traces`: what is read of trace files, what is refused of them, and what a replay and its prompt cache do.
 //! - `readme`: the commands of the README and of `docs/` are run.
 //! - `reference`: `outputs/reference/` and the table of the incident are today's.
 //! - `tidy`: layer order, banned words, files nobody uses.
@@ -52,6 +54,7 @@ mod ablate;
 mod alerts;
 #[cfg(feature = "cli")]
 mod cli;
+mod closed_loops;
 mod compare;
 mod concurrency;
 mod conformance;
@@ -123,6 +126,7 @@ mod sweep_cli;
 mod systems;
 mod theory;
 mod tidy;
+mod traces;
 #[cfg(feature = "cli")]
 mod tune;
 mod wide_world;

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use retrycast::document::Text;
-use retrycast::scenario::{Refusal, Scenario, Source, load};
+use retrycast::scenario::{Opened, Refusal, Scenario, Source, load, text_of};
 use snapbox::{assert_data_eq, file, str};
 
 /// A sound scenario that has one of everything.
@@ -61,7 +61,7 @@ extends = "calm"
 clients.batch.layers.queue.max = 1
 "#;
 
-pub(super) fn no_trace(_: &str) -> Result<String, String> {
+pub(super) fn no_trace(_: &str) -> Opened {
     Err("no such file".to_owned())
 }
 
@@ -587,7 +587,7 @@ fn what_lies_past_the_end_of_the_run_is_refused_where_it_would_be_ignored() {
         )
     };
     let faults = |origin: &str, arrivals: &str, trace: &'static str| {
-        let read = move |_: &str| Ok(trace.to_owned());
+        let read = move |_: &str| text_of(trace);
         let (text, none) = (text(origin, arrivals), Vec::new());
         let source = Source { sets: &none, trace: &read, ..Source::new("late.toml", &text) };
         match load(&source) {

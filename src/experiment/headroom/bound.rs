@@ -204,11 +204,15 @@ fn variance(class: &TrafficClass, steps: &[&Step], limit: &Limit, flow: f64) -> 
     };
     let sizes: f64 = steps.iter().map(of).sum();
     // Counts of evenly spaced arrivals do not vary, those of gaps of another kind as the square of their coefficient of
-    // variation; of a list of instants nothing is known.
+    // variation, of what is there at the beginning not at all; of a list of instants nothing is known.
     let wildness = class.arrivals.iter().map(|process| match process {
-        ArrivalProcess::Every { .. } => 0.0,
+        ArrivalProcess::Every { .. } | ArrivalProcess::Backlog(_) => 0.0,
+        ArrivalProcess::Sessions(sessions) => sessions.wildness(),
         ArrivalProcess::Spaced { gap, .. } => gap.variance(),
-        ArrivalProcess::Poisson { .. } | ArrivalProcess::Count { .. } | ArrivalProcess::At(_) => 1.0,
+        ArrivalProcess::Poisson { .. }
+        | ArrivalProcess::Count { .. }
+        | ArrivalProcess::At(_)
+        | ArrivalProcess::Replay(_) => 1.0,
     });
     let spread = wildness.fold(0.0, f64::max) * mean * mean;
     if mean > 0.0 { flow / mean * (sizes + spread) } else { 0.0 }

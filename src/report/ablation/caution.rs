@@ -15,8 +15,9 @@ pub fn cautions(ablated: &Ablated<'_>) -> Vec<Caution> {
     // Survivors, noise and modes are of dozens of pairs here; what is wrong with the whole is told once.
     let of_all = |caution: &Caution| matches!(caution.kind, "few" | "unsure" | "never");
     let comparison = of_comparison(&ablated.compared);
-    let worlds = comparison.iter().find(|caution| caution.kind == "worlds").cloned();
-    out.splice(0..0, worlds);
+    let worlds = comparison.iter().find(|caution| caution.kind == "worlds");
+    let closed = comparison.iter().find(|caution| caution.kind == "closed");
+    out.splice(0..0, worlds.into_iter().chain(closed).cloned());
     out.extend(comparison.into_iter().filter(of_all));
     out
 }

@@ -17,7 +17,7 @@ use crate::stats::Mode;
 /// What was seen, what it may mean, and what to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caution {
-    /// Its kind: `survivors`, `modes`, `worlds`, `noise`, `never`, `few` or `unsure`.
+    /// Its kind: `survivors`, `modes`, `worlds`, `closed`, `noise`, `never`, `few` or `unsure`.
     pub kind: &'static str,
     /// What was seen.
     pub seen: String,
@@ -42,6 +42,7 @@ pub fn cautions(compared: &Compared<'_>) -> Vec<Caution> {
     for arm in compared.others() {
         out.extend(worlds(compared, arm));
     }
+    out.extend(closed(compared));
     for arm in compared.others() {
         for class in classes(compared) {
             out.extend(survivors(compared, arm, &class.name, &tasks(class)));
@@ -79,6 +80,20 @@ fn worlds(compared: &Compared<'_>, arm: usize) -> Option<Caution> {
              of `{}`",
             own.name
         ),
+    })
+}
+
+/// Arrivals that depend on the answers, and so on the policy.
+fn closed(compared: &Compared<'_>) -> Option<Caution> {
+    let classes = compared.reference().scenario.traffic.iter().filter(|class| class.is_closed());
+    let names: Vec<String> = classes.map(|class| format!("`{}`", class.name)).collect();
+    (!names.is_empty()).then(|| Caution {
+        kind: "closed",
+        seen: format!("{} come in closed loops: the next task of a session waits for the fate of its last one", listed(&names)),
+        meaning: "only think times are the same in all arms; a policy that answers sooner is offered more, and the tasks that \
+                  two arms meet differ in number, time and size"
+            .to_owned(),
+        remedy: "judge by shares and by how much is delivered, not by counts of what went wrong".to_owned(),
     })
 }
 

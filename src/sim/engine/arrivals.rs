@@ -7,9 +7,11 @@ use crate::random::stream::mix;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::observer::{Fact, Observer};
+use crate::sim::origins::NO_ORIGIN;
 use crate::sim::record::{NO_TASK, NO_WORKER, Task};
 use crate::sim::workforce::Waiter;
-use crate::units::SimTime;
+use crate::traffic::ArrivalProcess;
+use crate::units::{SimDuration, SimTime};
 
 impl<O: Observer> Engine<'_, O> {
     pub(super) fn schedule_first_arrivals(&mut self) {
@@ -17,6 +19,10 @@ impl<O: Observer> Engine<'_, O> {
             for process in 0..self.classes[class as usize].settings.arrivals.len() as u32 {
                 let first = self.next_arrival(class, process);
                 self.schedule_arrival(class, process, first);
+            }
+            for session in 0..self.states[class as usize].origins.sessions() {
+                let first = self.states[class as usize].origins.first(session);
+                self.schedule_session(class, session, first);
             }
         }
     }
@@ -35,6 +41,41 @@ impl<O: Observer> Engine<'_, O> {
     pub(super) fn task_arrives(&mut self, class: u16, process: u32) {
         // Drawn first and scheduled last: its place in the queue waits for a logarithm, and nothing else need wait with it.
         let next = self.next_arrival(class, process);
+        let process_settings = &self.classes[class as usize].settings.arrivals[process as usize];
+        let delay = match process_settings {
+            // What is there when the run begins has waited out its delay.
+            ArrivalProcess::Backlog(_) => SimDuration::ZERO,
+            _ => self.classes[class as usize].settings.enqueue_delay,
+        };
+        self.arrive(class, delay);
+        self.schedule_arrival(class, process, next);
+    }
+
+    fn schedule_session(&mut self, class: u16, session: u32, at: Option<SimTime>) {
+        if let Some(at) = at {
+            self.events.push(at, Rank::Arrive, Event::SessionBrings { class, session }.pack());
+        }
+    }
+
+    pub(super) fn session_brings(&mut self, class: u16, session: u32) {
+        self.states[class as usize].origins.arriving = session;
+        self.arrive(class, self.classes[class as usize].settings.enqueue_delay);
+        self.states[class as usize].origins.arriving = NO_ORIGIN;
+    }
+
+    /// The task in this slot has met its fate: the session that it comes from thinks about the next one.
+    pub(super) fn session_thinks(&mut self, class: u16, slot: u32) {
+        let now = self.now();
+        let origins = &mut self.states[class as usize].origins;
+        let session = origins.of(slot);
+        if session != NO_ORIGIN {
+            let next = origins.next(session, now);
+            self.schedule_session(class, session, next);
+        }
+    }
+
+    /// A task arrives; a job is in the queue after this delay.
+    fn arrive(&mut self, class: u16, delay: SimDuration) {
         let (now, cell, narrow, wide) = (self.now(), self.clock.cell(), self.clock.narrow(), self.clock.wide());
         let compiled = &self.classes[class as usize];
         let state = &mut self.states[class as usize];
@@ -44,19 +85,20 @@ impl<O: Observer> Engine<'_, O> {
         state.series.arrivals[narrow as usize] += 1;
         state.series.wide_arrivals[wide as usize] += 1;
         let fact = mix(compiled.key.with(u64::from(index)).bits() ^ mix(now.as_nanos()));
-        self.world_digest = self.world_digest.wrapping_add(fact);
+        if !state.origins.are_kept() {
+            self.world_digest = self.world_digest.wrapping_add(fact);
+        }
         self.digest = self.digest.wrapping_add(fact);
         let task = Task { arrived: now, index, cell, ..Task::default() };
         self.show(|| Fact::TaskArrived { class, task: index, at: now });
         if self.classes[class as usize].settings.is_live() {
             self.begin_run(class, task, NO_TASK, NO_WORKER);
         } else {
-            self.job_arrives(class, task);
+            self.job_arrives(class, task, delay);
         }
-        self.schedule_arrival(class, process, next);
     }
 
-    pub(super) fn job_arrives(&mut self, class: u16, task: Task) {
+    fn job_arrives(&mut self, class: u16, task: Task, delay: SimDuration) {
         let compiled = &self.classes[class as usize];
         let state = &mut self.states[class as usize];
         let slot = state.tasks.insert(task);
@@ -66,7 +108,9 @@ impl<O: Observer> Engine<'_, O> {
         if compiled.counts_sends {
             state.begin_sends(slot);
         }
-        let delay = compiled.settings.enqueue_delay;
+        if state.origins.are_kept() {
+            state.origins.keep(slot);
+        }
         if delay.is_zero() {
             self.enqueue(class, Waiter::Task(slot), Place::Back);
         } else {

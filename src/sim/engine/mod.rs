@@ -19,6 +19,7 @@ use super::event::Event;
 use super::event_queue::EventQueue;
 use super::groups::Groups;
 use super::hedging::Hedging;
+use super::origins::Origins;
 use super::record::{Runs, Tasks};
 use super::services::{FirstTokens, Services};
 use super::station::Station;
@@ -27,14 +28,14 @@ use super::workforce::{Waiter, Workforce};
 use super::world;
 use super::world::{Class, purpose};
 use crate::observe::alerts::{Alerts, Sample};
-use crate::observe::ledger::ClassLedger;
+use crate::observe::ledger::{CachedInput, ClassLedger};
 use crate::observe::levels::LimitSeries;
 use crate::observe::outcome::{LimitCounts, SlotCounts};
 use crate::observe::timeline::ClassSeries;
 use crate::observe::{Clock, LayerRows, ModelLedger, Outcome, PhasePlan, Timeline, WorkerActivity};
 use crate::policy::retry::LayerState;
 use crate::policy::stack::Place;
-use crate::provider::ProviderState;
+use crate::provider::{CacheState, ProviderState};
 use crate::random::Seed;
 use crate::scenario::Scenario;
 use crate::sim::observer::{Course, Fact, Observer};
@@ -42,7 +43,7 @@ use crate::traffic::arrivals::ArrivalState;
 use crate::units::SimTime;
 
 /// What changes of one class during a run.
-struct ClassState {
+struct ClassState<'a> {
     tasks: Tasks,
     runs: Runs,
     /// The queue layer's state of each task; empty without a queue layer.
@@ -52,6 +53,8 @@ struct ClassState {
     force: Workforce,
     arrivals: Vec<ArrivalState>,
     arrived: u32,
+    /// Where its tasks come from; only of a class with closed loops.
+    origins: Origins<'a>,
     /// What reached the provider of each task, by its own slot, or its run's where it has none; only behind hops.
     sends: Vec<u32>,
     hedging: Hedging,
@@ -60,7 +63,7 @@ struct ClassState {
     series: ClassSeries,
 }
 
-impl ClassState {
+impl ClassState<'_> {
     /// Nothing of the task with this slot has reached the provider.
     fn begin_sends(&mut self, slot: u32) {
         if self.sends.len() <= slot as usize {
@@ -77,13 +80,15 @@ struct Engine<'a, O> {
     clock: Clock,
     events: EventQueue,
     provider: ProviderState<'a>,
+    /// The provider's cache of prompts, where it has one.
+    cache: Option<CacheState<'a>>,
     /// The provider's servers, where they are limited.
     station: Option<Station<'a>>,
     /// Requests whose answers a limit may stop; `None` where none does.
     streams: Option<Box<Streams>>,
     bank: Bank<'a>,
     classes: Vec<Class<'a>>,
-    states: Vec<ClassState>,
+    states: Vec<ClassState<'a>>,
     answers: Answers,
     timeline: Timeline,
     levels: Vec<LimitSeries>,
@@ -150,6 +155,9 @@ impl<'a, O: Observer> Engine<'a, O> {
                 let rows = LayerRows::of(scenario, class.settings).len();
                 let kinds = answers.names().len();
                 let mut ledger = ClassLedger::new(plan.cells(), rows, kinds);
+                if scenario.provider.cache.is_some() {
+                    ledger.cached.resize_with(plan.cells(), CachedInput::default);
+                }
                 ledger.models = ModelLedger::new(scenario, class.settings, plan.cells(), kinds);
                 let arrival_key = class.key.with(purpose::ARRIVALS);
                 let processes = class.settings.arrivals.iter().zip(0..);
@@ -161,6 +169,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                     force: Workforce::new(class.settings.workers(), timeline.bins, timeline.bin),
                     arrivals: processes.map(|(process, n)| process.start(arrival_key.with(n))).collect(),
                     arrived: 0,
+                    origins: Origins::new(class.settings, arrival_key),
                     sends: Vec::new(),
                     hedging: Hedging::default(),
                     groups: Groups::default(),
@@ -177,6 +186,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let stops_answers = provider.limits().stops_answers();
         Engine {
             streams: stops_answers.then(|| Box::new(Streams::new(scenario.traffic.len()))),
+            cache: world::cache(scenario),
             station: capacity.map(|capacity| Station::new(capacity, abandoned, timeline.bins)),
             scenario,
             clock: Clock::new(&plan, &timeline),
@@ -218,6 +228,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     pub(super) fn handle(&mut self, event: Event) {
         match event {
             Event::TaskArrives { class, process } => self.task_arrives(class, process),
+            Event::SessionBrings { class, session } => self.session_brings(class, session),
             Event::JobQueued { class, task } => self.enqueue(class, Waiter::Task(task), Place::Back),
             Event::JobQueuedFirst { class, task } => self.enqueue(class, Waiter::Task(task), Place::Front),
             Event::RequestEnds { class, run }
@@ -250,7 +261,7 @@ impl<'a, O: Observer> Engine<'a, O> {
 
     #[cold]
     fn goes_on(&mut self, events: u64) -> bool {
-        let sent = |state: &ClassState| state.ledger.cells.iter().map(|cell| cell.requests).sum();
+        let sent = |state: &ClassState<'_>| state.ledger.cells.iter().map(|cell| cell.requests).sum();
         let requests = self.states.iter().map(sent).collect();
         let (now, horizon) = (self.now(), self.scenario.horizon);
         self.observer.goes_on(&Course { now, horizon, is_first_of_two: false, events, requests })

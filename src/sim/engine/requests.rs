@@ -8,17 +8,17 @@ use crate::observe::timeline::ClassSeries;
 use crate::policy::Course;
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::stack::Input;
-use crate::provider::{Abandoned, AnsweredBy, Provider, Request, Service, Ticket, Verdict};
+use crate::provider::{Abandoned, AnsweredBy, CacheState, Provider, Request, Service, Ticket, Verdict};
 use crate::random::Distribution;
 use crate::random::stream::mix;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::marks::Marks;
 use crate::sim::observer::{Fact, Observer};
-use crate::sim::record::{Doing, NO_TASK, NO_WORKER, PackedSource, Task};
+use crate::sim::record::{Doing, NO_TASK, NO_WORKER, PackedSource, Run, Task};
 use crate::sim::services::Served;
 use crate::sim::world::purpose;
-use crate::traffic::Idempotency;
+use crate::traffic::{Idempotency, TrafficClass};
 use crate::units::{SimDuration, SimTime};
 
 impl<O: Observer> Engine<'_, O> {
@@ -40,8 +40,7 @@ impl<O: Observer> Engine<'_, O> {
         let compiled = &self.classes[class as usize];
         let state = &mut self.states[class as usize];
         let (record, layers) = state.runs.parts(run);
-        let step = record.step as usize;
-        let stack = compiled.of_run(record);
+        let (step, stack) = (record.step as usize, compiled.of_run(record));
         let key = record.key.with(u64::from(record.ordinal));
         record.ordinal += 1;
         let cell = &mut state.ledger.cells[record.call_cell as usize];
@@ -71,7 +70,7 @@ impl<O: Observer> Engine<'_, O> {
         let request = Request {
             class,
             input_tokens: record.input_tokens,
-            cached_tokens: settings.cached.of(record.input_tokens),
+            cached_tokens: cached_tokens(compiled.settings, record, self.cache.as_ref(), now),
             output_tokens: record.output_tokens,
             max_tokens: settings.max_tokens,
             key,
@@ -97,6 +96,7 @@ impl<O: Observer> Engine<'_, O> {
         let verdict = if is_lost { Verdict::lost(arrives) } else { self.provider.receive(now, &request, service) };
 
         record.sent = now;
+        keep_input(&mut self.cache, &verdict, compiled.settings, &mut state.ledger, record, &request);
         record.sent_narrow = self.clock.narrow() as u16;
         if self.station.is_some() && verdict.admitted {
             return self.transmit_to_servers(class, run, &verdict, &request);
@@ -291,6 +291,44 @@ impl<O: Observer> Engine<'_, O> {
         }
         answer
     }
+}
+
+/// How many of a run's input tokens come from a cache.
+#[inline]
+fn cached_tokens(class: &TrafficClass, run: &Run, cache: Option<&CacheState<'_>>, now: SimTime) -> u32 {
+    if let Some(cache) = cache {
+        let blocks = blocks(class, run);
+        if !blocks.is_empty() {
+            return cache.read(now, blocks, run.input_tokens);
+        }
+    }
+    let said = class.sizes.as_ref().and_then(|sizes| sizes.cached(run.task.index, run.step as usize));
+    said.map_or_else(|| class.steps[run.step as usize].cached.of(run.input_tokens), |said| said.min(run.input_tokens))
+}
+
+/// What is admitted is in the cache from now on, and is counted.
+#[inline]
+fn keep_input(
+    cache: &mut Option<CacheState<'_>>,
+    verdict: &Verdict,
+    class: &TrafficClass,
+    ledger: &mut ClassLedger,
+    run: &Run,
+    request: &Request<'_>,
+) {
+    if verdict.admitted
+        && let Some(cache) = cache
+    {
+        cache.store(run.sent, blocks(class, run));
+        let counts = &mut ledger.cached[run.call_cell as usize];
+        counts.input += u64::from(request.input_tokens);
+        counts.cached += u64::from(request.cached_tokens);
+    }
+}
+
+/// The blocks of a run's input; none where they are not known.
+fn blocks<'a>(class: &'a TrafficClass, run: &Run) -> &'a [u32] {
+    class.sizes.as_ref().map_or(&[], |sizes| sizes.blocks(run.task.index, run.step as usize))
 }
 
 /// Counts the server's time for a request.

@@ -33,6 +33,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         if self.classes[class as usize].counts_sends && slot == NO_TASK {
             state.begin_sends(run);
         }
+        if state.origins.are_kept() && slot == NO_TASK {
+            state.origins.keep(run);
+        }
         let stack = self.classes[class as usize].stack(task.next_step, deployed);
         if let Some(queue) = stack.client.queue_element() {
             let (saved, layer) = (&mut state.queue_states[slot as usize], &mut state.runs.side_of(run)[queue]);
@@ -312,6 +315,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         let key = self.classes[class as usize].key.with(u64::from(task.index));
         self.digest = self.digest.wrapping_add(mix(key.with(fate as u64).bits() ^ mix(!now.as_nanos())));
         self.show(|| Fact::TaskEnded { class, task: task.index, at: now, fate });
+        if self.states[class as usize].origins.are_kept() {
+            self.session_thinks(class, if slot == NO_TASK { run } else { slot });
+        }
         self.release(class, worker);
     }
 }
