@@ -64,8 +64,8 @@ enum Verb {
 ///
 /// Prints a summary that is read in ten seconds: the finding, what each layer multiplied, who met a 429 in which phase,
 /// what was lost and when it was over. Files go to a folder of their own: summary.json, report.html, timeline.svg and
-/// .png, phases.csv, timeline.csv. Each is written to a temporary name and renamed, so that an interrupted run leaves
-/// either the old files or the new ones.
+/// .png, phases.csv, timeline.csv, refusals.csv. Each is written to a temporary name and renamed, so that an interrupted
+/// run leaves either the old files or the new ones.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  \
     One run, seed 1, files in outputs/report_storm-before-1/:\n    \

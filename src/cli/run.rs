@@ -18,7 +18,8 @@ use crate::report::{Subject, csv, html, json, text};
 use crate::scenario::Scenario;
 
 /// The files of a run, in the order in which a person opens them.
-const NAMES: [&str; 6] = ["report.html", "timeline.svg", "timeline.png", "summary.json", "phases.csv", "timeline.csv"];
+const NAMES: [&str; 7] =
+    ["report.html", "timeline.svg", "timeline.png", "summary.json", "phases.csv", "timeline.csv", "refusals.csv"];
 
 /// Simulates a scenario and says what happened.
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
@@ -120,6 +121,7 @@ fn items(subject: &Subject<'_>, command: &str) -> anyhow::Result<Vec<Item>> {
         json::text(subject).into_bytes(),
         csv::phases(subject)?,
         csv::timeline(subject)?,
+        csv::refusals(subject)?,
     ];
     Ok(NAMES.into_iter().zip(bytes).map(|(name, bytes)| Item { name, bytes }).collect())
 }

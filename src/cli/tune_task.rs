@@ -96,13 +96,13 @@ fn constraint(text: &str, metrics: &mut Metrics, all: &[Measure]) -> anyhow::Res
     let fits = |quantity: Quantity, number: f64| match kind {
         Kind::Seconds => quantity == Quantity::Seconds || number == 0.0,
         Kind::Share => matches!(quantity, Quantity::Share | Quantity::Number) && (0.0..=1.0).contains(&number),
-        Kind::Count | Kind::Ratio => matches!(quantity, Quantity::Number | Quantity::Amount),
+        Kind::Count | Kind::Ratio | Kind::Money => matches!(quantity, Quantity::Number | Quantity::Amount),
     };
     let Some((_, bound)) = found.filter(|(quantity, number)| fits(*quantity, *number)) else {
         let form = match kind {
             Kind::Seconds => "a duration, such as 30m",
             Kind::Share => "a share, such as 5%",
-            Kind::Count | Kind::Ratio => "a number, such as 1.5",
+            Kind::Count | Kind::Ratio | Kind::Money => "a number, such as 1.5",
         };
         let what = format!("is no bound for `{}`, found `{}`", word.trim(), bound.trim().escape_debug());
         return Err(wrong("--constraint", &what, &format!("write {form}")));

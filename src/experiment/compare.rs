@@ -11,13 +11,14 @@ const FIRST: u64 = 25;
 pub const NARROW: f64 = 0.05;
 
 /// The half width below which an interval is narrow enough whatever the means: half a task, a hundredth of a request for
-/// each needed, half a percentage point, a second.
+/// each needed, half a percentage point, a second, a hundredth of the currency.
 pub const fn narrowest(kind: Kind) -> f64 {
     match kind {
         Kind::Count => 0.5,
         Kind::Ratio => 0.01,
         Kind::Share => 0.005,
         Kind::Seconds => 1.0,
+        Kind::Money => 0.01,
     }
 }
 

@@ -55,6 +55,8 @@ pub enum Kind {
     Share,
     /// A time in seconds.
     Seconds,
+    /// An amount of money.
+    Money,
 }
 
 /// One number that is measured of every run.
@@ -152,6 +154,7 @@ pub fn measures(scenarios: &[&Scenario]) -> Vec<Measure> {
         let leads = !class.is_live() || !has_jobs;
         for (part, _) in &parts {
             of_class(class, part, leads, part == storm, &mut out);
+            of_money(scenarios, class, part, &mut out);
         }
         factors(scenarios, class, storm, &mut out);
     }
@@ -215,6 +218,23 @@ fn of_class(class: &TrafficClass, part: &Part, leads: bool, is_storm: bool, out:
     put("latency_s.p50", Kind::Seconds, false);
     put("latency_s.p95", Kind::Seconds, false);
     put("latency_s.max", Kind::Seconds, whole && leads);
+}
+
+/// What the requests cost, where anything has a price; and how many refusals by rate limits the retries have caused.
+fn of_money(scenarios: &[&Scenario], class: &TrafficClass, part: &Part, out: &mut Vec<Measure>) {
+    let mut put = |key: &str, kind: Kind| {
+        let of = Of::Class { name: class.name.clone(), live: class.is_live() };
+        out.push(measure(part, of, key, kind, false));
+    };
+    if *part == Part::Whole && scenarios.iter().any(|scenario| !scenario.provider.limits.is_empty()) {
+        put("refusals.of_limits.met_retries", Kind::Count);
+        put("refusals.of_limits.caused_by_retries_share", Kind::Share);
+    }
+    if scenarios.iter().any(|scenario| scenario.provider.prices.is_some()) {
+        for key in ["total", "retries", "unreceived", "failed_tasks", "cost_per_delivered"] {
+            put(&format!("bill.{key}"), Kind::Money);
+        }
+    }
 }
 
 /// One factor for each layer that the class's client has anywhere, outermost first.

@@ -1,5 +1,7 @@
 //! The numbers of one traffic class in one span of time.
 
+use super::bill::bill;
+use super::refusals::refusals;
 use super::tree::{Number, Tree};
 use crate::observe::by_model;
 use crate::observe::ledger::{ClassTotal, Counts, LayerCounts};
@@ -10,7 +12,8 @@ use crate::stats::LatencyStore;
 use crate::traffic::TrafficClass;
 use crate::units::SimDuration;
 
-/// All numbers of a class in a span. `peak` is the largest requests per call of a wide bin.
+/// All numbers of a class in a span. `peak` is the largest requests per call of a wide bin; `is_whole` says that the span
+/// is the whole run.
 pub(super) fn class_metrics(
     scenario: &Scenario,
     class: &TrafficClass,
@@ -18,6 +21,7 @@ pub(super) fn class_metrics(
     answers: &AnswerIndex,
     window: Window,
     peak: f64,
+    is_whole: bool,
 ) -> Tree<Number> {
     let counts = &total.counts;
     let steps_offered = counts.offered * class.steps.len() as u64;
@@ -74,6 +78,12 @@ pub(super) fn class_metrics(
     table.push(("layers", layers(&rows, &total.layers)));
     if !total.models.is_empty() {
         table.push(("models", models(scenario, total, answers)));
+    }
+    if !total.refusals.by.is_empty() {
+        table.push(("refusals", refusals(scenario, &total.refusals, is_whole)));
+    }
+    if let Some(total) = &total.bill {
+        table.push(("bill", bill(scenario, total, counts.delivered)));
     }
     named(table)
 }
@@ -172,11 +182,11 @@ fn extreme(value: u64, of: u64) -> Tree<Number> {
     Tree::Leaf(if of == 0 { Number { value: f64::NAN, whole: true } } else { Number::count(value) })
 }
 
-fn named(table: Vec<(&str, Tree<Number>)>) -> Tree<Number> {
+pub(super) fn named(table: Vec<(&str, Tree<Number>)>) -> Tree<Number> {
     Tree::Table(table.into_iter().map(|(name, branch)| (name.to_owned(), branch)).collect())
 }
 
-fn count(n: u64) -> Tree<Number> {
+pub(super) fn count(n: u64) -> Tree<Number> {
     Tree::Leaf(Number::count(n))
 }
 
@@ -184,6 +194,6 @@ fn ratio(part: u64, whole: u64) -> Tree<Number> {
     Tree::Leaf(Number::ratio(part, whole))
 }
 
-fn real(value: f64) -> Tree<Number> {
+pub(super) fn real(value: f64) -> Tree<Number> {
     Tree::Leaf(Number::real(value))
 }

@@ -17,13 +17,14 @@ use crate::units::{SimDuration, SimTime};
 /// `alerts` where there are such.
 pub fn summarize(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
     let whole = Window { from: SimTime::ZERO, to: scenario.horizon };
-    let mut top = vec![("classes".to_owned(), classes(scenario, outcome, whole, 0..outcome.plan.cells()))];
+    let all = Span { window: whole, cells: 0..outcome.plan.cells(), is_whole: true };
+    let mut top = vec![("classes".to_owned(), classes(scenario, outcome, &all))];
     let phases = outcome.plan.phases().iter().map(|phase| {
-        let cells = outcome.plan.cells_of(phase);
+        let span = Span { window: phase.window, cells: outcome.plan.cells_of(phase), is_whole: false };
         let table = vec![
             ("from_s".to_owned(), real(phase.window.from.as_secs_f64())),
             ("to_s".to_owned(), real(phase.window.to.as_secs_f64())),
-            ("classes".to_owned(), classes(scenario, outcome, phase.window, cells)),
+            ("classes".to_owned(), classes(scenario, outcome, &span)),
         ];
         (phase.name.clone(), Tree::Table(table))
     });
@@ -46,12 +47,20 @@ pub fn summarize(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
     Tree::Table(top)
 }
 
-fn classes(scenario: &Scenario, outcome: &Outcome, window: Window, cells: std::ops::Range<usize>) -> Tree<Number> {
+/// What numbers are of: the whole run, or a phase.
+struct Span {
+    window: Window,
+    cells: std::ops::Range<usize>,
+    is_whole: bool,
+}
+
+fn classes(scenario: &Scenario, outcome: &Outcome, span: &Span) -> Tree<Number> {
+    let Span { window, ref cells, is_whole } = *span;
     let tables = scenario.traffic.iter().enumerate().map(|(index, class)| {
         let total = outcome.classes[index].total(cells.clone());
         let series = &outcome.timeline.classes[index];
         let peak = peak_ratio(outcome, series, window);
-        (class.name.clone(), class_metrics(scenario, class, &total, &outcome.answers, window, peak))
+        (class.name.clone(), class_metrics(scenario, class, &total, &outcome.answers, window, peak, is_whole))
     });
     Tree::Table(tables.collect())
 }

@@ -5,7 +5,9 @@
 //! cell in which the call began; a worker's time to the cell in which it passes.
 
 use super::alerts::Places;
+use super::bills::{BillLedger, BillTotal};
 use super::by_model::{ModelLedger, ModelTotal};
+use super::refusals::{RefusalLedger, RefusalTotal};
 use super::timeline::WorkerActivity;
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::retry::GiveUp;
@@ -166,6 +168,10 @@ pub struct ClassLedger {
     pub latencies: Vec<LatencyStore>,
     /// Requests by model, where models are told apart.
     pub models: Option<ModelLedger>,
+    /// What the requests are billed, where there are prices.
+    pub bills: Option<BillLedger>,
+    /// Who refused.
+    pub refusals: Option<RefusalLedger>,
     /// Times from arrival to the first token of delivered tasks, by cell of arrival; empty where nothing is streamed.
     pub first_tokens: Vec<LatencyStore>,
     /// Input tokens of the calls that began in each cell, as far as they were admitted, and those of them that came from a
@@ -184,6 +190,8 @@ impl ClassLedger {
             layers: vec![LayerCounts::default(); cells * rows],
             latencies: (0..cells).map(|_| LatencyStore::new()).collect(),
             models: None,
+            bills: None,
+            refusals: None,
             first_tokens: Vec::new(),
             cached: Vec::new(),
             rows,
@@ -235,6 +243,8 @@ impl ClassLedger {
             layers: vec![LayerCounts::default(); self.rows],
             latency: LatencyStore::new(),
             models: self.models.as_ref().map_or_else(Vec::new, |models| models.total(cells.clone())),
+            bill: self.bills.as_ref().map(|bills| bills.total(cells.clone())),
+            refusals: self.refusals.as_ref().map_or_else(Default::default, |refusals| refusals.total(cells.clone())),
             first_token: LatencyStore::new(),
             cached: CachedInput::default(),
         };
@@ -270,6 +280,10 @@ pub struct ClassTotal {
     pub latency: LatencyStore,
     /// By model; empty where models are not told apart.
     pub models: Vec<ModelTotal>,
+    /// What was billed, where there are prices.
+    pub bill: Option<BillTotal>,
+    /// Who refused.
+    pub refusals: RefusalTotal,
     /// Times from arrival to the first token of delivered tasks.
     pub first_token: LatencyStore,
     /// Input tokens, and those from a cache; nothing where there is none.

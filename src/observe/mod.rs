@@ -2,6 +2,7 @@
 //! them as it goes; `metrics` reads them afterwards. Neither knows the other.
 
 pub mod alerts;
+pub mod bills;
 pub mod by_model;
 pub mod clock;
 pub mod layer_rows;
@@ -9,13 +10,16 @@ pub mod ledger;
 pub mod levels;
 pub mod outcome;
 pub mod phases;
+pub mod refusals;
 pub mod series;
 pub mod timeline;
 
+pub use bills::BillLedger;
 pub use by_model::ModelLedger;
 pub use clock::Clock;
 pub use layer_rows::LayerRows;
 pub use ledger::{AnswerIndex, ClassLedger};
 pub use outcome::{Outcome, Phase};
 pub use phases::PhasePlan;
+pub use refusals::RefusalLedger;
 pub use timeline::{AnswerKind, Timeline, WorkerActivity};

@@ -173,7 +173,7 @@ impl Upward {
                 Upward { scale: Scale::covering(highest / size, 4.0, false), size, sign: unit.sign() }
             }
             Kind::Count => Upward { scale: Scale::covering(highest, 4.0, highest >= 4.0), size: 1.0, sign: "" },
-            Kind::Ratio => Upward { scale: Scale::covering(highest, 4.0, false), size: 1.0, sign: "" },
+            Kind::Ratio | Kind::Money => Upward { scale: Scale::covering(highest, 4.0, false), size: 1.0, sign: "" },
         }
     }
 

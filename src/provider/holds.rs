@@ -72,11 +72,7 @@ pub(super) struct Holds {
 impl Hold {
     /// The output that is there at an instant.
     fn produced_at(&self, at: SimTime) -> u32 {
-        if at >= self.ends {
-            return self.size.output;
-        }
-        let (since, all) = (at.since(self.begins).as_nanos(), self.ends.since(self.begins).as_nanos());
-        (u128::from(self.size.output) * u128::from(since) / u128::from(all.max(1))) as u32
+        produced(self.size.output, self.begins, self.ends, at)
     }
 
     const fn parts(&self) -> u32 {
@@ -219,9 +215,18 @@ fn used_up(hold: &Hold, limits: &[Limit], meters: &[Meter], levels: &mut [MeterS
     None
 }
 
+/// How much of an output is there at an instant that begins and ends so, and flows evenly.
+pub(super) fn produced(output: u32, begins: SimTime, ends: SimTime, at: SimTime) -> u32 {
+    if at >= ends {
+        return output;
+    }
+    let (since, all) = (at.since(begins).as_nanos(), ends.since(begins).as_nanos());
+    (u128::from(output) * u128::from(since) / u128::from(all.max(1))) as u32
+}
+
 /// When output begins and when all of it is there. An answer that is there all at once has been produced since its service
 /// began.
-fn flows(course: &Course, began: SimTime) -> (SimTime, SimTime) {
+pub(super) fn flows(course: &Course, began: SimTime) -> (SimTime, SimTime) {
     let begins = if course.first < course.ends { course.first } else { began };
     (if course.ends < SimTime::NEVER { begins } else { SimTime::NEVER }, course.ends)
 }

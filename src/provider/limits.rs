@@ -120,6 +120,29 @@ impl<'a> LimitsState<'a> {
         limit.told(&self.meters[index], &self.levels[index], wait, now)
     }
 
+    /// Whether their states are a few numbers each, and nothing beside them.
+    pub(super) fn are_plain_buckets(&self) -> bool {
+        let is_small = |meter: &Meter| {
+            matches!(meter, Meter::TokenBucket(_) | Meter::LeakyBucket(_) | Meter::Gcra(_) | Meter::FixedWindow(_))
+        };
+        self.rare.is_none() && self.meters.iter().all(is_small)
+    }
+
+    /// As much is used of each as of others with the same settings.
+    pub(super) fn stand_like(&mut self, other: &LimitsState<'_>) {
+        self.levels.clone_from_slice(&other.levels);
+    }
+
+    /// Whether as much is used of each as of others with the same settings.
+    pub(super) fn stands_like(&self, other: &LimitsState<'_>) -> bool {
+        self.levels == other.levels
+    }
+
+    /// Whether some limit charges or gives back something after the admission.
+    pub(super) fn charges_later(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| rare.late != 0)
+    }
+
     /// Whether some limit charges refused requests.
     pub fn charges_refused(&self) -> bool {
         self.rare.as_ref().is_some_and(|rare| rare.charges_refused)

@@ -14,11 +14,13 @@ pub mod holds;
 pub mod limit;
 pub mod limits;
 pub mod model;
+pub mod prices;
 pub mod profile;
 pub mod receive;
 pub mod script;
 pub mod script_entry;
 pub mod service;
+pub mod shadow;
 pub mod slots;
 pub mod terms;
 
@@ -34,6 +36,7 @@ pub use fault_terms::FaultTerms;
 pub use holds::{Cut, Ticket};
 pub use limit::{HintForm, Limit};
 pub use model::{Model, ModelSet, NO_MODEL};
+pub use prices::{Fare, Prices, Tariff};
 pub use profile::Profile;
 pub use receive::{AnsweredBy, ProviderState, Verdict};
 pub use script::Script;
@@ -58,6 +61,8 @@ pub struct Provider {
     pub capacity: Option<Capacity>,
     /// Its cache of prompts; `None` where steps say what comes from one.
     pub cache: Option<Cache>,
+    /// Its prices; `None` where nothing is billed.
+    pub prices: Option<Box<Tariff>>,
 }
 
 /// What a request asks of the provider.
@@ -85,6 +90,8 @@ pub struct Request<'a> {
     pub sender: u8,
     /// The index of its step.
     pub step: u8,
+    /// Whether its task has sent none before it for this step.
+    pub is_first: bool,
     /// How many requests its task has sent before it.
     pub ordinal: u32,
     /// How its client reads hints.
@@ -94,7 +101,7 @@ pub struct Request<'a> {
 impl Provider {
     /// Whether it matters which model a request asks.
     pub fn tells_models_apart(&self) -> bool {
-        let described = self.models.iter().any(|model| model.latency.is_some() || model.context_window.is_some());
+        let described = self.models.iter().any(Model::is_described);
         let some = |models: ModelSet| !models.is_all();
         let limits = self.limits.iter().any(|limit| some(limit.models));
         let slots = self.slots.iter().any(|slots| some(slots.models));
@@ -111,8 +118,9 @@ impl Provider {
 impl Request<'_> {
     /// How large it is.
     pub const fn size(&self) -> terms::Size {
-        let Request { input_tokens: input, cached_tokens: cached, output_tokens: output, max_tokens, .. } = *self;
-        terms::Size { input, cached, output, max_tokens }
+        let Request { input_tokens: input, cached_tokens: cached, output_tokens: output, max_tokens, model, .. } =
+            *self;
+        terms::Size { input, cached, output, max_tokens, model }
     }
 
     /// How it comes to the provider, as if it ended there.

@@ -1,6 +1,7 @@
 //! The models that a provider serves. A deployment of a model is a model of its own. A request asks one of them; limits
 //! and faults may be for some of them only.
 
+use super::prices::Prices;
 use crate::policy::answer::{Answer, Code};
 use crate::random::Distribution;
 
@@ -13,6 +14,20 @@ pub struct Model {
     pub latency: Option<Distribution>,
     /// The most input tokens of a request; `None` for no limit.
     pub context_window: Option<u32>,
+    /// Its prices, where it has some of its own.
+    pub prices: Option<Prices>,
+}
+
+impl Model {
+    /// A model of which nothing but its name is known.
+    pub const fn named(name: String) -> Model {
+        Model { name, latency: None, context_window: None, prices: None }
+    }
+
+    /// Whether anything is said that sets it apart from others.
+    pub const fn is_described(&self) -> bool {
+        self.latency.is_some() || self.context_window.is_some() || self.prices.is_some()
+    }
 }
 
 /// The status of a request that does not fit into its model's context window.

@@ -10,6 +10,7 @@ use super::model::window_exceeded;
 use super::profile::Piece;
 use super::script::Script;
 use super::service::Service;
+use super::shadow::Shadow;
 use super::slots::SlotsState;
 use super::{Provider, Request};
 use crate::policy::Course;
@@ -34,6 +35,8 @@ pub struct Verdict {
     pub carried_out: bool,
     /// Until when the server works on it; `course.written` where it does not.
     pub works_until: SimTime,
+    /// Whether a limit refuses it that had room for it but for the retries of others.
+    pub displaced: bool,
 }
 
 impl Verdict {
@@ -47,6 +50,7 @@ impl Verdict {
             admitted: false,
             carried_out: false,
             works_until,
+            displaced: false,
         }
     }
 }
@@ -75,6 +79,8 @@ pub enum AnsweredBy {
 pub struct ProviderState<'a> {
     settings: &'a Provider,
     limits: LimitsState<'a>,
+    /// The same limits as they would stand had nobody ever sent a retry; `None` where nobody asks or knows.
+    shadow: Option<Box<Shadow<'a>>>,
     /// For each limit on requests in flight, which slots are taken.
     slots: Vec<SlotsState>,
     /// For each fault the name's key word, so that its draws do not depend on its place in the file.
@@ -104,6 +110,7 @@ impl<'a> ProviderState<'a> {
             settings,
             slots: settings.slots.iter().map(|_| SlotsState::default()).collect(),
             limits: LimitsState::new(&settings.limits),
+            shadow: None,
             chances: settings.faults.iter().map(first_pieces).collect(),
             fault_words: settings.faults.iter().map(|fault| Key::word(&fault.name)).collect(),
             paths: settings.faults.iter().map(path).collect(),
@@ -114,13 +121,26 @@ impl<'a> ProviderState<'a> {
         }
     }
 
+    /// The same, beside limits that only know of first requests, where that can be exact.
+    #[must_use]
+    pub fn with_shadow(mut self) -> Self {
+        self.shadow = Shadow::of(self.settings).map(Box::new);
+        self
+    }
+
+    /// The limits that know of no retries.
+    #[cfg(test)]
+    pub(super) fn shadow_mut(&mut self) -> &mut Shadow<'a> {
+        self.shadow.as_mut().unwrap()
+    }
+
     /// What becomes of a request that is sent at `now`; `service` is asked how long it takes to serve.
     pub fn receive(&mut self, now: SimTime, request: &Request<'_>, service: impl FnOnce() -> Service) -> Verdict {
         if self.windows.get(request.model as usize).is_some_and(|window| request.input_tokens > *window) {
             let course = request.arrives(now);
             let (by, works_until) = (AnsweredBy::Window, course.written);
             let answer = window_exceeded();
-            return Verdict { course, answer, by, admitted: false, carried_out: false, works_until };
+            return Verdict { course, answer, by, admitted: false, carried_out: false, works_until, displaced: false };
         }
         self.limits.move_to(now);
         let mut twist = None;
@@ -133,30 +153,45 @@ impl<'a> ProviderState<'a> {
                 return self.fault_verdict(index, fault, now, request, service);
             }
         }
+        let fits_alone = self.shadow.as_mut().is_some_and(|shadow| shadow.admits(now, request));
         if let Some((index, shortfall)) = self.limits.longest_shortfall(now, request) {
+            if fits_alone {
+                let course = self.course(twist, request, service(), now);
+                self.hold_alone(now, course.ends, request, &course);
+            }
             let limit = &self.settings.limits[index];
             let told = self.limits.refuse(index, shortfall, now, request);
             let headers = limit.terms.as_ref().map_or(&[][..], |terms| &terms.headers);
             let (latency, hint) = (&limit.refusal_latency, limit.hint);
             let refusal = Refusal { latency, hint, headers, answer: self.refusals[index] };
-            return refusal.verdict(told, self.limit_words[index], AnsweredBy::Limit(index), now, request);
+            let verdict = refusal.verdict(told, self.limit_words[index], AnsweredBy::Limit(index), now, request);
+            return Verdict { displaced: fits_alone, ..verdict };
         }
         if let Some((index, wait)) = self.longest_wait(now, request) {
             self.limits.charge_refused(now, request);
+            if let Some(shadow) = &mut self.shadow {
+                shadow.passes_alone(&self.limits, now, request);
+            }
+            if fits_alone {
+                let course = self.course(twist, request, service(), now);
+                self.hold_alone(now, course.ends, request, &course);
+            }
             let slots = &self.settings.slots[index];
             let (latency, hint) = (&slots.refusal_latency, slots.hint);
             let refusal = Refusal { latency, hint, headers: &[], answer: slots.refusal() };
             return refusal.verdict(wait, Key::word(&slots.name), AnsweredBy::Slots(index), now, request);
         }
-        self.limits.charge(now, request);
-        let connected = now + request.connect;
-        let written = connected + request.write;
-        let course = match twist {
-            None => service().course(connected, written),
-            Some(index) => self.twisted(index, request, service(), connected, written),
-        };
+        if let Some(shadow) = &mut self.shadow {
+            shadow.parts(&self.limits, request);
+            self.limits.charge(now, request);
+            shadow.joins(&self.limits);
+        } else {
+            self.limits.charge(now, request);
+        }
+        let course = self.course(twist, request, service(), now);
         let (answer, works_until) = (Answer::DELIVERED, course.ends);
-        Verdict { course, answer, by: AnsweredBy::Service, admitted: true, carried_out: true, works_until }
+        let by = AnsweredBy::Service;
+        Verdict { course, answer, by, admitted: true, carried_out: true, works_until, displaced: false }
     }
 
     /// A request that was admitted just now takes this course and is served until then: it takes a slot of every limit
@@ -168,7 +203,16 @@ impl<'a> ProviderState<'a> {
                 slots.take(until);
             }
         }
+        self.hold_alone(now, until, request, course);
         self.limits.hold(now, until, request, course)
+    }
+
+    /// The limits that know of no retries hold the request, if it is the first for its step and they admitted it.
+    #[inline]
+    fn hold_alone(&mut self, now: SimTime, until: SimTime, request: &Request<'_>, course: &Course) {
+        if let Some(shadow) = self.shadow.as_mut().filter(|_| request.is_first) {
+            shadow.hold(now, until, request, course);
+        }
     }
 
     /// The service of a request that was admitted begins now: it waited for a server, and its course was not known.
@@ -255,6 +299,17 @@ impl<'a> ProviderState<'a> {
         verdict(course, answer, by, fault)
     }
 
+    /// How a request is served that a fault may have struck, and nobody refuses.
+    #[inline]
+    fn course(&self, twist: Option<usize>, request: &Request<'_>, service: Service, now: SimTime) -> Course {
+        let connected = now + request.connect;
+        let written = connected + request.write;
+        match twist {
+            None => service.course(connected, written),
+            Some(index) => self.twisted(index, request, service, connected, written),
+        }
+    }
+
     /// How a struck request is served.
     fn twisted(
         &self,
@@ -315,7 +370,8 @@ impl Refusal<'_> {
         let answer = as_read(Answer { hint, ..self.answer }, self.headers, request.grammar);
         let connected = now + request.connect;
         let course = Service::whole(after).course(connected, connected + request.write);
-        Verdict { course, answer, by, admitted: false, carried_out: false, works_until: course.written }
+        let works_until = course.written;
+        Verdict { course, answer, by, admitted: false, carried_out: false, works_until, displaced: false }
     }
 }
 
@@ -324,7 +380,7 @@ fn verdict(course: Course, answer: Answer, by: AnsweredBy, fault: &Fault) -> Ver
     let carried_out = fault.carried_out.unwrap_or_else(|| carries_out(answer.outcome));
     let breaks_off = if course.ends == SimTime::NEVER { course.quiet } else { course.ends };
     let works_until = if carried_out && breaks_off < SimTime::NEVER { breaks_off } else { course.written };
-    Verdict { course, answer, by, admitted: false, carried_out, works_until }
+    Verdict { course, answer, by, admitted: false, carried_out, works_until, displaced: false }
 }
 
 /// The answer of a script to a request.
@@ -334,7 +390,8 @@ fn scripted(script: &Script, fault: &Fault, by: AnsweredBy, now: SimTime, reques
     let answer = entry.answer(request.grammar, course.ends);
     if answer.is_delivered() {
         let works_until = course.ends;
-        return Verdict { course, answer, by: AnsweredBy::Service, admitted: false, carried_out: true, works_until };
+        let by = AnsweredBy::Service;
+        return Verdict { course, answer, by, admitted: false, carried_out: true, works_until, displaced: false };
     }
     verdict(course, answer, by, fault)
 }

@@ -33,6 +33,8 @@ pub struct Size {
     pub output: u32,
     /// The most output tokens that it asks for.
     pub max_tokens: Option<u32>,
+    /// The index of the model that it asks.
+    pub model: u8,
 }
 
 /// When a request is charged.
@@ -105,6 +107,8 @@ pub enum Until {
 pub struct Terms {
     /// What each part of a request weighs.
     pub weights: Weights,
+    /// What it weighs for each model, by index, where that is by the provider's prices; `weights` for all others.
+    pub by_model: Option<Vec<Weights>>,
     /// When it is charged.
     pub charge: Charge,
     /// What it is taken to use when it is admitted.
@@ -132,15 +136,19 @@ pub struct Terms {
 }
 
 impl std::fmt::Debug for Terms {
-    /// All settings; what becomes of answers only where that is said.
+    /// All settings; the weights by model, and what becomes of answers, only where that is said.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Terms { weights, by_model, charge, estimate, unset_max_tokens, settle, .. } = self;
+        let Terms { charges_refused, lends, ban, classes, changes, until, headers, when_used_up, .. } = self;
         let mut all = f.debug_struct("Terms");
-        all.field("weights", &self.weights).field("charge", &self.charge).field("estimate", &self.estimate);
-        all.field("unset_max_tokens", &self.unset_max_tokens).field("settle", &self.settle);
-        all.field("charges_refused", &self.charges_refused).field("lends", &self.lends).field("ban", &self.ban);
-        all.field("classes", &self.classes).field("changes", &self.changes).field("until", &self.until);
-        all.field("headers", &self.headers);
-        if let Some(when_used_up) = &self.when_used_up {
+        all.field("weights", weights);
+        if let Some(by_model) = by_model {
+            all.field("by_model", by_model);
+        }
+        all.field("charge", charge).field("estimate", estimate).field("unset_max_tokens", unset_max_tokens);
+        all.field("settle", settle).field("charges_refused", charges_refused).field("lends", lends).field("ban", ban);
+        all.field("classes", classes).field("changes", changes).field("until", until).field("headers", headers);
+        if let Some(when_used_up) = when_used_up {
             all.field("when_used_up", when_used_up);
         }
         all.finish()
@@ -152,6 +160,7 @@ impl Terms {
     pub const fn plain(weights: Weights) -> Terms {
         Terms {
             weights,
+            by_model: None,
             charge: Charge::Admission,
             estimate: Estimate::Actual,
             unset_max_tokens: 0,
@@ -173,8 +182,9 @@ impl Terms {
     }
 
     /// What a request of this size costs.
-    pub const fn cost(&self, size: Size) -> u64 {
-        let Weights { request, input, cached, output, .. } = self.weights;
+    pub fn cost(&self, size: Size) -> u64 {
+        let by_model = self.by_model.as_ref().and_then(|weights| weights.get(size.model as usize));
+        let Weights { request, input, cached, output, .. } = *by_model.unwrap_or(&self.weights);
         let from_cache = if size.cached < size.input { size.cached } else { size.input };
         let fresh = input.saturating_mul((size.input - from_cache) as u64);
         let cost = fresh.saturating_add(cached.saturating_mul(from_cache as u64));
@@ -190,7 +200,7 @@ impl Terms {
             (_, Estimate::Actual) => self.cost(size),
             (_, Estimate::MaxTokens) => self.cost(Size { output: most, ..size }),
             (_, Estimate::Larger) => {
-                let output = self.cost(Size { input: 0, cached: 0, output: most, max_tokens: None });
+                let output = self.cost(Size { input: 0, cached: 0, output: most, ..size });
                 self.cost(Size { output: 0, ..size }).max(output)
             }
             (_, Estimate::Unweighted) => (u64::from(size.input) + u64::from(most)).saturating_mul(self.weights.scale),

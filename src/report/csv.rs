@@ -105,6 +105,37 @@ pub(super) fn cell(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or_else(String::new, |value| value.to_string())
 }
 
+/// `refusals.csv`: one row for each class, status, source and group of attempts in which there is a refusal. Over
+/// replicates each number has three columns.
+pub fn refusals(subject: &Subject<'_>) -> io::Result<Vec<u8>> {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    let is_replicated = subject.is_replicated();
+    let numbers: &[&str] =
+        if is_replicated { &["requests_mean", "requests_p5", "requests_p95"] } else { &["requests"] };
+    let head = ["class", "status", "refused_by", "attempt"];
+    writer.write_record(head.iter().chain(numbers))?;
+    for class in &subject.scenario.traffic {
+        let path = ["classes", &class.name, "refusals", "statuses"];
+        for (status, sources) in subject.result.figures.at(&path).map_or(&[][..], Tree::branches) {
+            for (source, counts) in sources.branches() {
+                for (attempt, figure) in counts.at(&["attempts"]).map_or(&[][..], Tree::branches) {
+                    let Tree::Leaf(figure) = figure else { continue };
+                    if figure.center().is_none_or(|n| n <= 0.0) {
+                        continue;
+                    }
+                    let fixed = [class.name.clone(), status.clone(), source.clone(), attempt.clone()];
+                    let values = match (figure, figure.interval()) {
+                        (Figure::One(_), _) | (_, None) => vec![cell(figure.center())],
+                        (_, Some((low, high))) => vec![cell(figure.center()), cell(Some(low)), cell(Some(high))],
+                    };
+                    writer.write_record(fixed.into_iter().chain(values))?;
+                }
+            }
+        }
+    }
+    writer.into_inner().map_err(::csv::IntoInnerError::into_error)
+}
+
 /// `timeline.csv`: one row for each class and wide bin of the run with the seed itself.
 pub fn timeline(subject: &Subject<'_>) -> io::Result<Vec<u8>> {
     let timeline = &subject.result.timeline;

@@ -4,6 +4,7 @@
 
 pub mod ablation;
 pub mod alerts;
+pub mod bill;
 pub mod comparison;
 pub mod counting;
 pub mod csv;
@@ -28,6 +29,7 @@ pub mod phase_table;
 pub mod presets;
 pub mod probe;
 pub mod quantity;
+pub mod refusal_table;
 pub mod regression;
 pub mod request_log;
 pub mod schema;

@@ -21,6 +21,8 @@ pub enum Unit {
     Share,
     /// A number of seconds, written in the given unit of time.
     Time(TimeUnit),
+    /// An amount of money, in whatever the currency is.
+    Money,
 }
 
 /// A unit in which a time is written.
@@ -73,6 +75,7 @@ impl Unit {
             Unit::Ratio => ratio(value),
             Unit::Share => percent(value),
             Unit::Time(unit) => time(value, unit),
+            Unit::Money => amount(value),
         }
     }
 
@@ -83,7 +86,7 @@ impl Unit {
 
     fn with_sign(self, bare: String) -> String {
         match self {
-            Unit::Count | Unit::Ratio => bare,
+            Unit::Count | Unit::Ratio | Unit::Money => bare,
             Unit::Share => format!("{bare} %"),
             Unit::Time(unit) => format!("{bare} {}", unit.sign()),
         }
@@ -120,7 +123,7 @@ impl Unit {
             (Unit::Count, Some(Figure::Many { .. })) if center < 10.0 && center.fract() != 0.0 => {
                 trimmed(format!("{center:.1}"), center)
             }
-            (Unit::Count | Unit::Ratio | Unit::Share | Unit::Time(_), _) => self.bare(center),
+            (Unit::Count | Unit::Ratio | Unit::Share | Unit::Time(_) | Unit::Money, _) => self.bare(center),
         }
     }
 
@@ -140,6 +143,19 @@ pub fn modes_of(figure: &Figure) -> &[Mode] {
         Figure::One(_) => &[],
         Figure::Many { statistic, .. } => statistic.as_ref().map_or(&[], |statistic| &statistic.modes),
     }
+}
+
+/// An amount of money, in hundredths from a tenth on, and below with the digits that count: `1,234.50`, `0.034`.
+pub fn amount(value: f64) -> String {
+    if value >= 0.1 || value <= 0.0 {
+        let cents = (value * 100.0).round();
+        return format!("{}.{:02}", count((cents / 100.0).trunc()), (cents % 100.0).abs());
+    }
+    let mut places = 3;
+    while places < 9 && value * 10_f64.powi(places) < 9.5 {
+        places += 1;
+    }
+    format!("{value:.*}", places as usize)
 }
 
 /// A whole number with its thousands apart: `3,920`.
@@ -236,6 +252,21 @@ mod tests {
             (Unit::Time(TimeUnit::Minutes), 420.0, "7 min"),
         ] {
             assert_eq!(unit.full(value), text);
+        }
+    }
+
+    #[test]
+    fn amounts_have_hundredths_or_the_digits_that_count() {
+        for (value, text) in [
+            (0.0, "0.00"),
+            (1_234.5, "1,234.50"),
+            (0.996, "1.00"),
+            (0.1, "0.10"),
+            (0.034, "0.034"),
+            (0.003_46, "0.0035"),
+            (0.000_002, "0.0000020"),
+        ] {
+            assert_eq!(amount(value), text);
         }
     }
 

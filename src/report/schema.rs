@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::json::FORMAT;
+use crate::observe::refusals::ATTEMPTS;
 
 /// The JSON Schema (draft 2020-12) of the summary.
 pub fn summary() -> Value {
@@ -145,6 +146,8 @@ fn definitions() -> Value {
         "models".into(),
         named("$model", "One entry for each model that the class can ask for; only where models are told apart."),
     );
+    class.insert("refusals".into(), refusals());
+    class.insert("bill".into(), bill());
     json!({
         "leaf": {"anyOf": [{"type": ["number", "null"]}, {"$ref": "#/$defs/statistic"}]},
         "statistic": statistic(),
@@ -184,6 +187,51 @@ fn definitions() -> Value {
         },
         "series": series(),
     })
+}
+
+fn refusals() -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "statuses": {
+                "type": "object",
+                "description": "By status, then by who refused: `limit:NAME`, `fault:NAME`, `hop:NAME`, `capacity`, \
+                    `context_window`. `attempts` counts by the number of the request among those of its task for its \
+                    step, and stands in the whole run only.",
+                "additionalProperties": {"type": "object", "additionalProperties": {
+                    "type": "object",
+                    "required": ["all"],
+                    "additionalProperties": false,
+                    "properties": {"all": leaf(), "attempts": leaves(&ATTEMPTS, "By the number of the request.")},
+                }},
+            },
+            "of_limits": leaves(
+                &["all", "met_retries", "displaced", "anyway", "caused_by_retries_share"],
+                "Refusals by rate limits: of requests after the first for a step, of first ones that the same limits \
+                 would have admitted had they only ever been charged for first ones, and of all others. The share is \
+                 of the first two; null where there are none, or where it cannot be known.",
+            ),
+        },
+        "description": "Who refused requests, and what of it the retries have caused.",
+    })
+}
+
+fn bill() -> Value {
+    const REQUESTS: [&str; 5] = ["total", "first_requests", "retries", "retries_share", "unreceived"];
+    let mut bill = leaves(
+        &[&REQUESTS[..], &["by_task", "failed_tasks", "cost_per_delivered"]].concat(),
+        "What was billed, in the currency; only where there are prices. `total` is of the requests of calls that began \
+         here: of first requests for a step and of all others (`retries`); `unreceived` is for answers that nobody \
+         received. `by_task` is of the tasks that arrived here, to their end, and `failed_tasks` of those of them that \
+         failed.",
+    );
+    bill["properties"]["models"] = json!({
+        "type": "object",
+        "additionalProperties": leaves(&REQUESTS, "Of the requests to one model."),
+        "description": "Only where models are told apart.",
+    });
+    bill
 }
 
 pub(super) fn statistic() -> Value {

@@ -12,7 +12,7 @@ use super::slots::slots;
 use crate::document::{Fault, Field, Node, Reader};
 use crate::policy::meter::Meter;
 use crate::policy::pacer::Counts;
-use crate::provider::{Limit, ModelSet, Slots};
+use crate::provider::{Limit, ModelSet, Slots, Tariff};
 
 /// The word for a limit on requests in flight.
 const IN_FLIGHT: &str = "in_flight";
@@ -83,16 +83,22 @@ enum Each<'a> {
 }
 
 /// The limits that one table stands for; `None` for one that is wrong.
-pub(super) fn limits(name: &str, field: &Field<'_>, context: &Context<'_>) -> Vec<Option<ReadLimit>> {
+pub(super) fn limits(
+    name: &str,
+    field: &Field<'_>,
+    tariff: Option<&Tariff>,
+    context: &Context<'_>,
+) -> Vec<Option<ReadLimit>> {
     if !field.node.as_table().is_some_and(|table| table.contains("preset")) {
-        return written(name, field, context);
+        return written(name, field, tariff, context);
     }
     let Some(expanded) = expand(name, field) else { return vec![None] };
-    let one = |(name, node): &(String, Node)| written(name, &Field::new(field.key, node, field.faults()), context);
+    let one =
+        |(name, node): &(String, Node)| written(name, &Field::new(field.key, node, field.faults()), tariff, context);
     expanded.iter().flat_map(one).collect()
 }
 
-fn written(name: &str, field: &Field<'_>, context: &Context<'_>) -> Vec<Option<ReadLimit>> {
+fn written(name: &str, field: &Field<'_>, tariff: Option<&Tariff>, context: &Context<'_>) -> Vec<Option<ReadLimit>> {
     let Some(reader) = field.table("a limit's settings") else { return vec![None] };
     let each_field = reader.get("each");
     let labels = context.senders.names();
@@ -103,7 +109,7 @@ fn written(name: &str, field: &Field<'_>, context: &Context<'_>) -> Vec<Option<R
     let only = named_classes.as_ref().and_then(Option::as_ref);
     let of_labels = reader.or("where", ModelSet::ALL, |field| labels::wanted(field, context));
     let set = context.senders.of_classes(only).both(of_labels.unwrap_or(ModelSet::ALL));
-    let read = limit(name, &reader, set);
+    let read = limit(name, &reader, set, tariff);
     reader.finish();
     let (Some(read), Some(named_classes), Some(_)) = (read, named_classes, of_labels) else { return vec![None] };
     match (each, each_field) {
@@ -170,7 +176,7 @@ pub(super) fn check_names(names: &[String], most: usize, reader: &Reader<'_>) {
     }
 }
 
-fn limit(name: &str, reader: &Reader<'_>, classes: ModelSet) -> Option<ReadLimit> {
+fn limit(name: &str, reader: &Reader<'_>, classes: ModelSet, tariff: Option<&Tariff>) -> Option<ReadLimit> {
     let counts = reader.need("counts", r#"write what is counted, such as "input_tokens""#);
     reader.knows(&["preset"]);
     if counts.as_ref().is_some_and(|field| field.node.as_str() == Some(IN_FLIGHT)) {
@@ -187,7 +193,7 @@ fn limit(name: &str, reader: &Reader<'_>, classes: ModelSet) -> Option<ReadLimit
         }
         return None;
     };
-    let weights = weights(reader, counts);
+    let weights = weights(reader, counts, tariff);
     let scale = weights.map_or(1, |weights| weights.scale);
     let meter = if counts == Counts::TokensInFlight { held(reader, scale) } else { meter(reader, scale) };
     let named = named(reader.get("models"));
@@ -197,7 +203,11 @@ fn limit(name: &str, reader: &Reader<'_>, classes: ModelSet) -> Option<ReadLimit
         Some(field) => refusal(&field, &default, true),
     };
     let terms = terms(reader, counts, weights.unwrap_or(weights_of(counts)), classes, refusal.as_ref());
-    let (meter, terms, named) = (meter?, terms?, named?);
+    let (meter, mut terms, named) = (meter?, terms?, named?);
+    // It charges by the provider's prices, which may differ from model to model.
+    if let (Counts::Spend, None, Some(terms)) = (counts, reader.get("prices"), &mut terms) {
+        terms.by_model = Some(Vec::new());
+    }
     weights?;
     let Refusal { status, after, hint, code, .. } = refusal?;
     let (name, models) = (name.to_owned(), ModelSet::ALL);

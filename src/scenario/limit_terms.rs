@@ -2,12 +2,13 @@
 
 use super::context::{Context, Read};
 use super::limit_meter::amount;
+use super::prices::prices;
 use super::refuse::Refusal;
 use crate::document::{Fault, Field, Reader};
 use crate::policy::ban::Ban;
 use crate::policy::pacer::Counts;
-use crate::provider::ModelSet;
 use crate::provider::terms::{Charge, Estimate, Settle, Terms, UsedUp, Weights};
+use crate::provider::{ModelSet, Prices, Tariff};
 use crate::units::SimTime;
 
 /// Thousandths of a weight: what a file may say.
@@ -26,7 +27,7 @@ pub(super) const fn weights_of(counts: Counts) -> Weights {
 }
 
 /// Reads the weights, or the prices of a limit on spend.
-pub(super) fn weights(reader: &Reader<'_>, counts: Counts) -> Option<Weights> {
+pub(super) fn weights(reader: &Reader<'_>, counts: Counts, tariff: Option<&Tariff>) -> Option<Weights> {
     let plain = weights_of(counts);
     if counts == Counts::Spend {
         if let Some(field) = reader.get("weights") {
@@ -34,8 +35,11 @@ pub(super) fn weights(reader: &Reader<'_>, counts: Counts) -> Option<Weights> {
             reader.faults().add(Fault::new(field.key, message).hint("write `prices` in dollars for a million tokens"));
             return None;
         }
+        if let (None, Some(tariff)) = (reader.get("prices"), tariff) {
+            return Some(tariff.all.weights());
+        }
         let hint = "write the dollars for a million tokens, such as { input = 3, cached_input = 0.3, output = 15 }";
-        return reader.need("prices", hint).and_then(|field| prices(&field));
+        return reader.need("prices", hint).and_then(|field| prices(&field)).map(Prices::weights);
     }
     if let Some(field) = reader.get("prices") {
         let message = "only a limit on spend has prices";
@@ -59,20 +63,8 @@ pub(super) fn weights(reader: &Reader<'_>, counts: Counts) -> Option<Weights> {
     })
 }
 
-/// Dollars for a million tokens are billionths of a dollar for a thousandth of one.
-fn prices(field: &Field<'_>) -> Option<Weights> {
-    let reader = field.table("input, cached_input and output")?;
-    let price = |key, hint| reader.need(key, hint).and_then(|field| thousandths(&field));
-    let input = price("input", "write the dollars for a million input tokens");
-    let output = price("output", "write the dollars for a million output tokens");
-    let cached = reader.maybe("cached_input", thousandths);
-    reader.finish();
-    let (input, cached, output) = (input?, cached?, output?);
-    Some(Weights { request: 0, input, cached: cached.unwrap_or(input), output, scale: 1_000_000_000 })
-}
-
 /// A number with at most three decimals, in thousandths.
-fn thousandths(field: &Field<'_>) -> Option<u64> {
+pub(super) fn thousandths(field: &Field<'_>) -> Option<u64> {
     let number = field.number(0.0..=1e6)?;
     let whole = (number * 1e3 + 0.5) as u64;
     if (number * 1e3 - whole as f64).abs() > 1e-6 {

@@ -34,6 +34,7 @@ mod limit_terms;
 mod models;
 mod patches;
 mod phases;
+mod prices;
 mod provider;
 mod refusal;
 mod refuse;

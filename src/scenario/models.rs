@@ -3,6 +3,7 @@
 
 use super::context::Context;
 use super::distribution::{Measure, distribution};
+use super::prices::prices;
 use super::provider::ReadProvider;
 use crate::document::{Fault, Field, Place, near};
 use crate::provider::model::{MOST_MODELS, Model, ModelSet};
@@ -87,11 +88,12 @@ pub(super) fn models(field: &Field<'_>) -> Option<Vec<Model>> {
 }
 
 fn model(name: &str, field: &Field<'_>) -> Option<Model> {
-    let reader = field.table("latency and context_window")?;
+    let reader = field.table("latency, context_window and prices")?;
     let latency = reader.maybe("latency", |field| distribution(field, Measure::Seconds));
     let window = reader.maybe("context_window", |field| field.whole(1..=1_000_000_000).map(|tokens| tokens as u32));
+    let prices = reader.maybe("prices", prices);
     reader.finish();
-    Some(Model { name: name.to_owned(), latency: latency?, context_window: window? })
+    Some(Model { name: name.to_owned(), latency: latency?, context_window: window?, prices: prices? })
 }
 
 /// All models of the scenario, those that the provider describes first, and in limits and faults their indexes.
@@ -100,7 +102,7 @@ pub(super) fn settle(provider: &mut ReadProvider<'_>, all_asked: bool, context: 
     let mut models = provider.models.take()?;
     for name in context.asked.borrow().iter() {
         if !models.iter().any(|known| known.name == *name) {
-            models.push(Model { name: name.clone(), latency: None, context_window: None });
+            models.push(Model::named(name.clone()));
         }
     }
     if models.len() > MOST_MODELS {
@@ -130,6 +132,11 @@ pub(super) fn settle(provider: &mut ReadProvider<'_>, all_asked: bool, context: 
     for (limit, named) in provider.limits.iter_mut().zip(&provider.limit_models) {
         if let Some(limit) = limit {
             limit.models = set(named);
+            if let (Some(terms), Some(Some(tariff))) = (&mut limit.terms, &provider.tariff)
+                && let Some(by_model) = &mut terms.by_model
+            {
+                *by_model = models.iter().map(|model| model.prices.unwrap_or(tariff.all).weights()).collect();
+            }
         }
     }
     for (slots, named) in provider.slots.iter_mut().zip(&provider.slot_models) {

@@ -7,10 +7,11 @@ use super::fault;
 use super::fault_terms::Wanted;
 use super::limit::{self, ReadLimit};
 use super::models::{Named, models};
+use super::prices::{settle, tariff};
 use crate::document::{Field, Place, Reader};
 use crate::policy::TokenBucket;
 use crate::policy::pacer::Counts;
-use crate::provider::{Abandoned, Cache, Capacity, Fault, Limit, Model, Provider, Slots, Window};
+use crate::provider::{Abandoned, Cache, Capacity, Fault, Limit, Model, Prices, Provider, Slots, Tariff, Window};
 use crate::units::parse::LARGEST;
 
 /// The most limits and the most faults.
@@ -58,6 +59,8 @@ pub(super) struct ReadProvider<'a> {
     pub(super) cache_place: Option<Place>,
     /// What faults do to the servers.
     pub(super) degrading: Vec<Degrading>,
+    /// Its prices, if it has any for all models; `None` where they are wrong.
+    pub(super) tariff: Read<Option<Tariff>>,
     /// Where it stands.
     pub(super) place: Place,
 }
@@ -80,12 +83,17 @@ pub(super) fn provider<'a>(field: Option<&Field<'a>>, context: &Context<'_>) -> 
         cache: Some(None),
         cache_place: None,
         degrading: Vec::new(),
+        tariff: Some(None),
         place: field.map_or(Place::TOP, Field::place),
     };
     let Some(reader) = field.and_then(|field| field.table("limits and faults")) else { return read };
+    read.tariff = reader.maybe("prices", tariff);
     if let Some(limits) = reader.get("limits").and_then(|field| field.table("limits")) {
         let mut names = Vec::new();
-        for limit in each(&limits, MOST, "limits", |name, field| Some(limit::limits(name, field, context))) {
+        // Prices that are wrong are there all the same, so that no limit lacks them.
+        let unknown = Tariff { currency: String::new(), all: Prices::default() };
+        let tariff = read.tariff.as_ref().map_or(Some(&unknown), Option::as_ref);
+        for limit in each(&limits, MOST, "limits", |name, field| Some(limit::limits(name, field, tariff, context))) {
             for limit in limit.unwrap_or_else(|| vec![None]) {
                 let Some(limit) = limit else {
                     read.limits.push(None);
@@ -153,7 +161,8 @@ impl ReadProvider<'_> {
         let limits = self.limits.into_iter().collect::<Option<_>>()?;
         let faults = self.faults.into_iter().collect::<Option<_>>()?;
         let (abandoned, capacity) = (self.abandoned?, self.capacity?);
-        Some(Provider { limits, slots: self.slots, faults, models, abandoned, capacity, cache: self.cache? })
+        let (cache, prices) = (self.cache?, settle(self.tariff?, &models));
+        Some(Provider { limits, slots: self.slots, faults, models, abandoned, capacity, cache, prices })
     }
 }
 

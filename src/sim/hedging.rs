@@ -166,9 +166,14 @@ impl Hedging {
         self.out[run as usize].count
     }
 
-    /// Puts one of those that are out for the run, which has lost, into its record; says what the server does for it, if
-    /// there was one. No more are due.
-    pub(super) fn lose(&mut self, run: u32, record: &mut Run) -> Option<Served> {
+    /// Those that are out for the run.
+    pub(super) fn flights_of(&self, run: u32) -> &[u32] {
+        self.out.get(run as usize).map_or(&[], |out| &out.flights[..out.count as usize])
+    }
+
+    /// Puts one of those that are out for the run, which has lost, into its record; says which, and what the server does
+    /// for it, if there was one. No more are due.
+    pub(super) fn lose(&mut self, run: u32, record: &mut Run) -> Option<(u32, Served)> {
         let out = &mut self.out[run as usize];
         out.next = None;
         if out.count == 0 {
@@ -183,6 +188,6 @@ impl Hedging {
         if !ends {
             self.flights.remove(flight);
         }
-        Some(served)
+        Some((flight, served))
     }
 }

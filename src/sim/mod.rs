@@ -13,6 +13,7 @@
 
 mod answers;
 mod bank;
+mod billing;
 mod bottom;
 mod buckets;
 mod engine;

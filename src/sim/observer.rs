@@ -78,6 +78,10 @@ pub trait Observer {
     /// Whether it is asked now and then if the run goes on.
     const ATTENDS: bool = Self::WATCHES;
 
+    /// Whether what is counted is looked at in the end; an outcome of which only the series are, leaves bills and
+    /// refusals out.
+    const WATCHES_COUNTS: bool = true;
+
     /// A fact; `false` ends the run here.
     fn see(&mut self, fact: &Fact) -> bool;
 
@@ -122,6 +126,7 @@ pub(super) struct Attendant<'a, O> {
 impl<O: Observer> Observer for Attendant<'_, O> {
     const WATCHES: bool = false;
     const ATTENDS: bool = O::ATTENDS;
+    const WATCHES_COUNTS: bool = false;
 
     fn see(&mut self, _: &Fact) -> bool {
         true

@@ -117,8 +117,7 @@ impl Run {
 }
 
 /// Who answers, in two bytes: the service, nobody, then faults and limits of both kinds in turn, at the end the context
-/// window and the full waiting
-/// room.
+/// window and the full waiting room; and one bit for a limit that had room but for the retries.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PackedSource(u16);
 
@@ -135,8 +134,21 @@ impl PackedSource {
         })
     }
 
+    /// The same of a request that was displaced by retries, or not.
+    pub(super) const fn with_displaced(self, displaced: bool) -> PackedSource {
+        PackedSource(if displaced { self.0 | Self::DISPLACED } else { self.0 })
+    }
+
+    /// Whether retries displaced the request.
+    pub(super) const fn is_displaced(self) -> bool {
+        self.0 < u16::MAX - 1 && self.0 & Self::DISPLACED != 0
+    }
+
+    /// Above all numbers of faults and limits, of which there are 64 each.
+    const DISPLACED: u16 = 1 << 14;
+
     pub(super) const fn unpack(self) -> AnsweredBy {
-        match self.0 {
+        match if self.is_displaced() { self.0 & !Self::DISPLACED } else { self.0 } {
             0 => AnsweredBy::Service,
             1 => AnsweredBy::Nobody,
             u16::MAX => AnsweredBy::Window,
@@ -256,6 +268,11 @@ mod tests {
             AnsweredBy::Slots(63),
         ] {
             assert_eq!(PackedSource::pack(by).unpack(), by);
+            assert!(!PackedSource::pack(by).is_displaced());
+            if let AnsweredBy::Limit(_) = by {
+                let displaced = PackedSource::pack(by).with_displaced(true);
+                assert!(displaced.is_displaced() && displaced.unpack() == by);
+            }
         }
     }
 

@@ -69,6 +69,8 @@ pub(super) struct Stack<'a> {
     pub(super) nests_in_call: bool,
     /// Whether there are hops between the client and the provider.
     pub(super) has_hops: bool,
+    /// How many elements they have.
+    pub(super) hops: usize,
     /// Guards of the client that every response feeds.
     pub(super) fed_by_responses: Vec<usize>,
     /// Its fallbacks by their element, innermost first, each with the models that it goes to.
@@ -171,6 +173,7 @@ fn compile<'a>(
             budgets: budgets[n].clone(),
             hedge: client.hedge(),
             has_hops: !client.hops().is_empty(),
+            hops: client.hops().len(),
             nests_in_call: client.client_elements().iter().filter(|element| begins_anew(element)).count() > 1,
             fed_by_responses: counted.map(|(guard, _)| guard).collect(),
             fallbacks: fallbacks(scenario, client),
@@ -337,7 +340,11 @@ pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
             }
         }
     }
-    let Provider { slots, abandoned, faults, capacity, .. } = &scenario.provider;
+    let Provider { slots, abandoned, faults, capacity, prices, .. } = &scenario.provider;
+    if prices.is_some() {
+        let own = scenario.provider.models.iter().filter_map(|model| Some((&model.name, model.prices?)));
+        words.push(format!("{prices:?} {:?}", own.collect::<Vec<_>>()));
+    }
     words.extend(capacity.iter().map(|capacity| format!("{capacity:?}")));
     words.extend(scenario.provider.cache.iter().map(|cache| format!("{cache:?}")));
     if !slots.is_empty() || *abandoned != Abandoned::default() {

@@ -78,10 +78,12 @@ fn a_run_without_a_folder_makes_one_of_its_own_and_says_so_on_standard_error() {
     assert!(text(&output.stderr).starts_with("wrote outputs/one_layer-base-7: report.html, timeline.svg, "));
     let made = paths(&folder.path().join("outputs/one_layer-base-7"));
     let names: Vec<&str> = made.iter().filter_map(|path| path.to_str()).collect();
-    for name in ["report.html", "timeline.svg", "timeline.png", "summary.json", "phases.csv", "timeline.csv"] {
+    for name in
+        ["report.html", "timeline.svg", "timeline.png", "summary.json", "phases.csv", "timeline.csv", "refusals.csv"]
+    {
         assert!(names.contains(&name), "{names:?}");
     }
-    assert_eq!(names.len(), 6, "{names:?}");
+    assert_eq!(names.len(), 7, "{names:?}");
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    fn of(scenario: Scenario, seed: u64) -> Seen {
+    pub(super) fn of(scenario: Scenario, seed: u64) -> Seen {
         let mut recorder = Recorder::default();
         let outcome = simulate_observed(&scenario, Seed(seed), &mut recorder);
         let numbers = summarize(&scenario, &outcome);

@@ -265,6 +265,7 @@ fn the_seed_decides_and_policies_leave_the_world_alone(run: &Seen, words: &[u16]
 
 /// Everything that is said above, of one run.
 pub(super) fn check(seen: &Seen, words: &[u16]) {
+    super::conservation_money::check(seen);
     each_request_ends_once(seen);
     clients_send_what_arrives_but_for_hops(seen);
     models_add_up_to_their_class(seen);

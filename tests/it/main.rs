@@ -13,7 +13,8 @@
 //! - `presets`: what every preset promises about itself.
 //! - `provider_answers`: every way in which a provider fails, and who repeats it.
 //! - `probe`: what clients do with a script of answers, from the command line.
-//! - `conservation`: what must add up, adds up, in random scenarios from `small_world` and `wide_world`.
+//! - `conservation`: what must add up, adds up, in random scenarios from `small_world` and `wide_world`; of refusals and bills
+//!   in `conservation_money`.
 //! - `concurrency`: semaphores, connection pools, size checks, and a bucket that credits its sleep twice.
 //! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
 //! - `alerts`: when rules would have fired, worked out by hand, and what is refused of them.
@@ -21,6 +22,8 @@
 //! - `gallery`: the pictures of `docs/gallery.md` are today's.
 //! - `golden`: every number of every shipped scenario against `tests/golden/`.
 //! - `request_phases`: what ends a request, when, and as what its client sees it.
+//! - `bills`: what requests cost, to the billionth.
+//! - `who_refused`: who refused, and what of it the retries have caused.
 //! - `server_side`: what the server did, for whom, how often and how long.
 //! - `several_at_once`: hops and hedges, which send what the application does not see.
 //! - `labels`: limits of a key, a workspace or an organisation.
@@ -52,6 +55,7 @@
 
 mod ablate;
 mod alerts;
+mod bills;
 #[cfg(feature = "cli")]
 mod cli;
 mod closed_loops;
@@ -59,6 +63,7 @@ mod compare;
 mod concurrency;
 mod conformance;
 mod conservation;
+mod conservation_money;
 mod conservation_wide;
 mod determinism;
 #[cfg(feature = "cli")]
@@ -129,4 +134,5 @@ mod tidy;
 mod traces;
 #[cfg(feature = "cli")]
 mod tune;
+mod who_refused;
 mod wide_world;

@@ -131,7 +131,9 @@ impl Tolerances {
             if let Some(other) = matched.iter().find(|subject| subject.kind.is_some_and(|found| found != kind)) {
                 let message = match kind {
                     Kind::Seconds => format!("is a time, but `{}` is none", other.name),
-                    Kind::Share | Kind::Count | Kind::Ratio => format!("is a share, but `{}` is none", other.name),
+                    Kind::Share | Kind::Count | Kind::Ratio | Kind::Money => {
+                        format!("is a share, but `{}` is none", other.name)
+                    }
                 };
                 faults.add(
                     Fault::new(place, message).hint(

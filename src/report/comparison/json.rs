@@ -117,6 +117,7 @@ pub(crate) fn describe(measure: &Measure) -> Map<String, Value> {
         Kind::Ratio => "ratio",
         Kind::Share => "share",
         Kind::Seconds => "seconds",
+        Kind::Money => "money",
     };
     let narrow = measure.headline.then(|| real(narrowest(measure.kind)));
     let fields = json!({

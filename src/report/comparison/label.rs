@@ -43,6 +43,13 @@ fn of_class(key: &str) -> &str {
         "repeated_effects" => "effects repeated",
         "failed_with_effect" => "failed with effect",
         "wasted_server_s" => "server time wasted",
+        "refusals.of_limits.met_retries" => "retries refused",
+        "refusals.of_limits.caused_by_retries_share" => "refusals by retries",
+        "bill.total" => "bill",
+        "bill.retries" => "bill of retries",
+        "bill.unreceived" => "bill for nobody",
+        "bill.failed_tasks" => "bill of the failed",
+        "bill.cost_per_delivered" => "cost of one delivered",
         "latency_all_s.p50" => "p50 of all",
         "latency_all_s.p95" => "p95 of all",
         "latency_all_s.max" => "last of all",
@@ -60,5 +67,6 @@ pub fn unit(kind: Kind, largest: f64) -> Unit {
         Kind::Ratio => Unit::Ratio,
         Kind::Share => Unit::Share,
         Kind::Seconds => Unit::Time(TimeUnit::of(largest)),
+        Kind::Money => Unit::Money,
     }
 }

@@ -17,7 +17,7 @@ pub struct Group {
 }
 
 /// The rows of a class in the whole run.
-const WHOLE: [&str; 12] = [
+const WHOLE: [&str; 16] = [
     "requests",
     "tasks_with_429",
     "tasks_with_429_share",
@@ -25,6 +25,10 @@ const WHOLE: [&str; 12] = [
     "failed_with_effect",
     "repeated_effects",
     "wasted_server_s",
+    "bill.total",
+    "bill.retries",
+    "bill.unreceived",
+    "bill.cost_per_delivered",
     "latency_all_s.p50",
     "latency_all_s.p95",
     "latency_all_s.max",

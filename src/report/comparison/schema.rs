@@ -92,7 +92,7 @@ pub(crate) fn measure(keys: &[&str], further: Value) -> Value {
             "name": {"type": ["string", "null"], "description": "The class or limit that it is of."},
             "key": {"type": "string", "description": "Its name, as in the summary. `latency_all_s` counts what was not \
                 delivered as never; of a layer it is the layer's factor."},
-            "kind": {"enum": ["count", "ratio", "share", "seconds"]},
+            "kind": {"enum": ["count", "ratio", "share", "seconds", "money"]},
             "lower_is_better": {"type": "boolean"},
             "is_headline": {"type": "boolean"},
             "narrow": {"type": ["number", "null"], "description": "Half an interval below this is narrow whatever the \

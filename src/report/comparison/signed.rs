@@ -28,7 +28,7 @@ fn full(unit: Unit, mean: f64) -> String {
                 format!("{mean:.1}")
             }
         }
-        Unit::Count | Unit::Ratio | Unit::Share | Unit::Time(_) => unit.full(mean),
+        Unit::Count | Unit::Ratio | Unit::Share | Unit::Time(_) | Unit::Money => unit.full(mean),
     }
 }
 
@@ -98,7 +98,7 @@ pub fn size(value: f64, kind: Kind, unit: Unit) -> String {
 /// What one unit is, and its sign; shares differ by percentage points.
 pub(super) const fn scale(unit: Unit) -> (f64, &'static str) {
     match unit {
-        Unit::Count | Unit::Ratio => (1.0, ""),
+        Unit::Count | Unit::Ratio | Unit::Money => (1.0, ""),
         Unit::Share => (0.01, "pts"),
         Unit::Time(unit) => (unit.seconds(), unit.sign()),
     }
@@ -111,11 +111,11 @@ fn decimals(kind: Kind, half: f64, mean: f64) -> usize {
         return match kind {
             Kind::Count => usize::from(mean < 10.0 && mean.fract() > 1e-9),
             Kind::Share | Kind::Seconds => 1,
-            Kind::Ratio => 2,
+            Kind::Ratio | Kind::Money => 2,
         };
     }
     let finest = match kind {
-        Kind::Ratio => 3,
+        Kind::Ratio | Kind::Money => 3,
         Kind::Count | Kind::Share | Kind::Seconds => 2,
     };
     let wanted = match half {

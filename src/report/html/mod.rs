@@ -2,6 +2,8 @@
 //! people ask: the verdict, six numbers and how sure they are, what happened when, who was hit, what multiplied, how
 //! it was counted, and how to print it again.
 
+mod bill;
+mod refusals;
 mod sections;
 mod strip;
 
@@ -48,6 +50,8 @@ pub fn page(subject: &Subject<'_>, extras: Extras<'_>) -> String {
         body.push_str(&sections::phases(subject));
         body.push_str(&sections::factors(subject, &story));
         body.push_str(&sections::models(subject));
+        body.push_str(&refusals::refusals(subject));
+        body.push_str(&bill::bill(subject));
         body.push_str(&sections::guards(subject));
         body.push_str(&sections::interventions(subject));
         body.push_str(&sections::alerts(subject));

@@ -119,5 +119,6 @@ pub(super) const fn kind(kind: Kind) -> &'static str {
         Kind::Ratio => "ratio",
         Kind::Share => "share",
         Kind::Seconds => "seconds",
+        Kind::Money => "money",
     }
 }

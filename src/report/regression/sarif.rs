@@ -91,6 +91,7 @@ fn rule(id: &str, row: &Row) -> Value {
         Kind::Ratio => "one thing for each other thing",
         Kind::Share => "a share",
         Kind::Seconds => "a time",
+        Kind::Money => "an amount of money",
     };
     let camel: String = id
         .split(['.', '_'])

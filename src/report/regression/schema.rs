@@ -134,7 +134,7 @@ pub fn baseline() -> Value {
                 "additionalProperties": {
                     "type": "object", "required": ["kind", "lower_is_better"], "additionalProperties": false,
                     "properties": {
-                        "kind": {"enum": ["count", "ratio", "share", "seconds"]},
+                        "kind": {"enum": ["count", "ratio", "share", "seconds", "money"]},
                         "lower_is_better": {"type": "boolean"},
                     },
                 },

@@ -139,7 +139,7 @@ impl Scale {
     /// The scale around these values; a share's stays within 0 to 100 %.
     fn around(min: f64, max: f64, unit: Unit) -> Scale {
         let factor = match unit {
-            Unit::Count | Unit::Ratio => 1.0,
+            Unit::Count | Unit::Ratio | Unit::Money => 1.0,
             Unit::Share => 0.01,
             Unit::Time(time) => time.seconds(),
         };

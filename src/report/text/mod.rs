@@ -3,10 +3,12 @@
 //! table that breaks inside its words is read wrongly.
 
 mod beside;
+mod bills;
 mod factors;
 mod intervals;
 mod models;
 pub(in crate::report) mod page;
+mod refusals;
 mod sparklines;
 mod tables;
 mod tasks;
@@ -39,6 +41,8 @@ pub fn summary(subject: &Subject<'_>, columns: usize) -> String {
         }
         tables::write(&mut page, subject);
         models::write(&mut page, subject);
+        refusals::write(&mut page, subject);
+        bills::write(&mut page, subject);
         tasks::write(&mut page, subject, &story);
     }
     for warning in warnings(subject) {

@@ -72,6 +72,7 @@ const fn kind(kind: Kind) -> &'static str {
         Kind::Ratio => "ratio",
         Kind::Share => "share",
         Kind::Seconds => "seconds",
+        Kind::Money => "money",
     }
 }
 

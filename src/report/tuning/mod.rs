@@ -97,6 +97,6 @@ pub(crate) fn mean(metric: &Metric, value: f64, horizon_s: f64) -> String {
     let unit = unit(metric.kind, value);
     match unit {
         Unit::Count if value < 10.0 && value.fract() != 0.0 => format!("{value:.1}"),
-        Unit::Count | Unit::Ratio | Unit::Share | Unit::Time(_) => unit.full(value),
+        Unit::Count | Unit::Ratio | Unit::Share | Unit::Time(_) | Unit::Money => unit.full(value),
     }
 }

@@ -62,7 +62,7 @@ pub fn tune() -> Value {
         "metrics": list(object(json!({
             "word": text("The word or the path that asked for it."),
             "meaning": text("What it is, in full."),
-            "kind": {"enum": ["count", "ratio", "share", "seconds"]},
+            "kind": {"enum": ["count", "ratio", "share", "seconds", "money"]},
             "is_goal": truth("Whether it is a goal."),
         }))),
         "constraints": list(object(json!({

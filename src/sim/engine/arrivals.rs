@@ -111,6 +111,9 @@ impl<O: Observer> Engine<'_, O> {
         if state.origins.are_kept() {
             state.origins.keep(slot);
         }
+        if let Some(billing) = &mut self.billing {
+            billing.open(class, slot, task.cell);
+        }
         if delay.is_zero() {
             self.enqueue(class, Waiter::Task(slot), Place::Back);
         } else {

@@ -59,6 +59,7 @@ impl<O: Observer> Engine<'_, O> {
                 let runs = &mut self.states[class as usize].runs;
                 runs.get_mut(parent).task.requests += std::mem::take(&mut runs.get_mut(run).task.requests);
             }
+            self.bill_unanswered(class, run);
             let record = *self.states[class as usize].runs.get(run);
             let activity = match record.doing {
                 Doing::InFlight | Doing::Hanging => self.answers.get(record.answer).activity,
@@ -89,6 +90,19 @@ impl<O: Observer> Engine<'_, O> {
                 count_requests(&mut state.ledger, state.tasks.get(slot), false);
             }
         }
+    }
+}
+
+impl<O: Observer> Engine<'_, O> {
+    /// Bills what was served for a run that still waits for it when all ends.
+    fn bill_unanswered(&mut self, class: u16, run: u32) {
+        let Some(billing) = &mut self.billing else { return };
+        let state = &mut self.states[class as usize];
+        for flight in state.hedging.flights_of(run) {
+            billing.enter(class, *flight, run);
+            billing.land(class, run, false, &mut state.ledger);
+        }
+        billing.land(class, run, false, &mut state.ledger);
     }
 }
 

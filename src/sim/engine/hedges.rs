@@ -39,6 +39,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         let state = &mut self.states[class as usize];
         let flight =
             state.hedging.take_off(run, state.runs.get(run), state.services.of(run), ends < SimTime::NEVER, next);
+        if let Some(billing) = &mut self.billing {
+            billing.take_off(class, run, flight);
+        }
         if ends < SimTime::NEVER {
             self.events.push(ends, Rank::Complete, Event::FlightEnds { class, flight }.pack());
         }
@@ -79,6 +82,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         let known = hedging.flight(flight);
         let Some(run) = hedging.end(flight) else { return };
         known.enter(state.runs.get_mut(run));
+        if let Some(billing) = &mut self.billing {
+            billing.enter(class, flight, run);
+        }
         let answer = self.land(class, run);
         let Some(hedge) = self.hedge_of(class, run) else { return };
         let state = &mut self.states[class as usize];
@@ -114,11 +120,14 @@ impl<'a, O: Observer> Engine<'a, O> {
         loop {
             let state = &mut self.states[class as usize];
             let record = state.runs.get_mut(run);
-            let Some(served) = state.hedging.lose(run, record) else {
+            let Some((flight, served)) = state.hedging.lose(run, record) else {
                 state.hedging.leave(run, record);
                 return;
             };
             state.services.keep(run, served);
+            if let Some(billing) = &mut self.billing {
+                billing.enter(class, flight, run);
+            }
             self.leave(class, run);
         }
     }

@@ -15,6 +15,7 @@ mod walker;
 
 use super::answers::Answers;
 use super::bank::Bank;
+use super::billing::Billing;
 use super::event::Event;
 use super::event_queue::EventQueue;
 use super::groups::Groups;
@@ -32,7 +33,9 @@ use crate::observe::ledger::{CachedInput, ClassLedger};
 use crate::observe::levels::LimitSeries;
 use crate::observe::outcome::{LimitCounts, SlotCounts};
 use crate::observe::timeline::ClassSeries;
-use crate::observe::{Clock, LayerRows, ModelLedger, Outcome, PhasePlan, Timeline, WorkerActivity};
+use crate::observe::{
+    BillLedger, Clock, LayerRows, ModelLedger, Outcome, PhasePlan, RefusalLedger, Timeline, WorkerActivity,
+};
 use crate::policy::retry::LayerState;
 use crate::policy::stack::Place;
 use crate::provider::{CacheState, ProviderState};
@@ -87,6 +90,8 @@ struct Engine<'a, O> {
     /// Requests whose answers a limit may stop; `None` where none does.
     streams: Option<Box<Streams>>,
     bank: Bank<'a>,
+    /// What requests cost, where they do.
+    billing: Option<Box<Billing<'a>>>,
     classes: Vec<Class<'a>>,
     states: Vec<ClassState<'a>>,
     answers: Answers,
@@ -159,6 +164,10 @@ impl<'a, O: Observer> Engine<'a, O> {
                     ledger.cached.resize_with(plan.cells(), CachedInput::default);
                 }
                 ledger.models = ModelLedger::new(scenario, class.settings, plan.cells(), kinds);
+                if O::WATCHES_COUNTS {
+                    ledger.bills = BillLedger::new(scenario, class.settings, plan.cells());
+                    ledger.refusals = Some(RefusalLedger::new(scenario, class.settings, plan.cells(), &answers));
+                }
                 let arrival_key = class.key.with(purpose::ARRIVALS);
                 let processes = class.settings.arrivals.iter().zip(0..);
                 ClassState {
@@ -184,6 +193,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let capacity = scenario.provider.capacity.as_ref();
         let provider = ProviderState::new(&scenario.provider, seed.key());
         let stops_answers = provider.limits().stops_answers();
+        let billing = Billing::new(&scenario.provider, scenario.horizon, classes.len());
         Engine {
             streams: stops_answers.then(|| Box::new(Streams::new(scenario.traffic.len()))),
             cache: world::cache(scenario),
@@ -192,7 +202,8 @@ impl<'a, O: Observer> Engine<'a, O> {
             clock: Clock::new(&plan, &timeline),
             plan,
             events: EventQueue::new(),
-            provider,
+            provider: if O::WATCHES_COUNTS { provider.with_shadow() } else { provider },
+            billing: if O::WATCHES_COUNTS { billing } else { None },
             bank: Bank::new(scenario),
             classes,
             states,

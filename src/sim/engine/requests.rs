@@ -8,7 +8,7 @@ use crate::observe::timeline::ClassSeries;
 use crate::policy::Course;
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::stack::Input;
-use crate::provider::{Abandoned, AnsweredBy, CacheState, Provider, Request, Service, Ticket, Verdict};
+use crate::provider::{Abandoned, AnsweredBy, CacheState, Fare, Provider, Request, Service, Ticket, Verdict};
 use crate::random::Distribution;
 use crate::random::stream::mix;
 use crate::sim::event::Event;
@@ -42,6 +42,7 @@ impl<O: Observer> Engine<'_, O> {
         let (record, layers) = state.runs.parts(run);
         let (step, stack) = (record.step as usize, compiled.of_run(record));
         let key = record.key.with(u64::from(record.ordinal));
+        let is_first = record.ordinal == 0;
         record.ordinal += 1;
         let cell = &mut state.ledger.cells[record.call_cell as usize];
         cell.provider_requests += 1;
@@ -79,6 +80,7 @@ impl<O: Observer> Engine<'_, O> {
             write: phase(&settings.write, purpose::WRITE).unwrap_or_default(),
             sender: settings.sender.unwrap_or(class as u8),
             step: record.step,
+            is_first,
             ordinal,
             grammar: stack.client.grammar(),
         };
@@ -131,7 +133,16 @@ impl<O: Observer> Engine<'_, O> {
             state.first_tokens.keep(run, course.first);
         }
         (record.answer, record.hint) = self.answers.number(&answer);
-        record.by = PackedSource::pack(verdict.by);
+        record.by = PackedSource::pack(verdict.by).with_displaced(verdict.displaced);
+        if let Some(billing) = &mut self.billing {
+            let faults = &self.scenario.provider.faults;
+            let mut fare = Fare::of(&verdict, faults, &request, || service().takes);
+            if let (true, Some(fare)) = (is_cancelled, &mut fare) {
+                fare.cut(at);
+            }
+            let home = if record.slot == NO_TASK { state.groups.home(run) } else { record.slot };
+            billing.keep(class, run, home, record, fare);
+        }
         if let Some(models) = &mut state.ledger.models {
             models.sent(record.call_cell, model);
         }
@@ -233,6 +244,9 @@ impl<O: Observer> Engine<'_, O> {
             if record.by.unpack() == AnsweredBy::Service {
                 record.marks.spare();
             }
+            if let Some(billing) = &mut self.billing {
+                billing.cut(class, run, now);
+            }
         }
         (record.answer, record.hint) = self.answers.number(&Answer::CANCELLED);
         self.land(class, run)
@@ -249,6 +263,15 @@ impl<O: Observer> Engine<'_, O> {
         state.ledger.answered(record.call_cell, known.place);
         if let Some(models) = &mut state.ledger.models {
             models.answered(record.call_cell, record.model, known.place, &answer, record.by.unpack());
+        }
+        if answer.outcome == Outcome::Refused
+            && let Some(refusals) = &mut state.ledger.refusals
+        {
+            let by = record.by;
+            refusals.refused(record.call_cell, known.place, by.unpack(), record.ordinal, by.is_displaced());
+        }
+        if let Some(billing) = &mut self.billing {
+            billing.land(class, run, answer.is_delivered(), &mut state.ledger);
         }
         let word = state.ledger.models.as_ref().map_or(0, |models| models.word(record.model));
         state.series.answers[known.kind as usize][record.sent_narrow as usize] += 1;

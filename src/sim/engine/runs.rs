@@ -33,6 +33,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         if self.classes[class as usize].counts_sends && slot == NO_TASK {
             state.begin_sends(run);
         }
+        if let Some(billing) = self.billing.as_mut().filter(|_| slot == NO_TASK) {
+            billing.open(class, run, task.cell);
+        }
         if state.origins.are_kept() && slot == NO_TASK {
             state.origins.keep(run);
         }
@@ -297,6 +300,10 @@ impl<'a, O: Observer> Engine<'a, O> {
             state.tasks.remove(slot);
         }
         count_requests(&mut state.ledger, &task, fate == Fate::Failed);
+        if let Some(billing) = &mut self.billing {
+            let home = if slot == NO_TASK { run } else { slot };
+            billing.close(class, home, fate == Fate::Failed, &mut state.ledger);
+        }
         let cell = task.cell as usize;
         match fate {
             Fate::Delivered => {

@@ -11,7 +11,7 @@ use crate::random::Key;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::observer::Observer;
-use crate::sim::record::{Doing, PackedSource};
+use crate::sim::record::{Doing, NO_TASK, PackedSource};
 use crate::sim::station::{Job, NOBODY, Stage, Station};
 use crate::units::{SimDuration, SimTime};
 
@@ -36,7 +36,14 @@ impl<'a, O: Observer> Engine<'a, O> {
             ..Job::default()
         };
         let ticket = self.provider.serves_until(now, SimTime::NEVER, request, &unanswered);
-        let id = self.station().insert(Job { ticket, ..job });
+        let job = Job { ticket, ..job };
+        let id = self.station().insert(job);
+        if let Some(billing) = &mut self.billing {
+            let state = &self.states[class as usize];
+            let record = state.runs.get(run);
+            let home = if record.slot == NO_TASK { state.groups.home(run) } else { record.slot };
+            billing.comes_to_servers(id, &job, home, record, request.size());
+        }
         if self.streams.is_some() {
             self.job_may_be_cut(class, run, id, verdict, request);
         }
@@ -325,6 +332,9 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// The servers have done with the job, in this way: it no longer counts as in flight.
     fn job_is_over(&mut self, id: u32, end: impl FnOnce(&mut Station<'a>, u32)) {
         let (now, job) = (self.now(), *self.station().job(id));
+        if let Some(billing) = &mut self.billing {
+            billing.leaves_servers(id, &job, now, &mut self.states[job.class as usize].ledger);
+        }
         end(self.station(), id);
         self.provider.stops_serving(now, SimTime::NEVER, job.sender, job.model, job.ticket);
     }

@@ -130,6 +130,12 @@ impl Host for Walker<'_, '_> {
             }
             Note::GaveUp(element, why) => self.ledger.gave_up(cell, row(element), why),
             Note::Refused(element, why) => {
+                if element < self.stack.hops
+                    && let Some(refusals) = &mut self.ledger.refusals
+                {
+                    let is_too_large = why == Outcome::TooLarge;
+                    refusals.kept_back(self.run.call_cell, row(element), is_too_large, self.run.ordinal + 1);
+                }
                 self.ledger.layer(cell, row(element)).refused += 1;
                 if why == Outcome::ShortCircuited {
                     self.ledger.cells[self.clock.cell() as usize].short_circuited += 1;
