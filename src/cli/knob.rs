@@ -116,10 +116,7 @@ impl<'a> Knob<'a> {
             );
         };
         let now = class.workers();
-        let processes = match class.kind {
-            crate::traffic::TaskKind::Jobs { processes, .. } => processes,
-            crate::traffic::TaskKind::Turns => 1,
-        };
+        let processes = class.processes();
         self.paths = vec![format!("traffic.{}.workers", class.name)];
         self.quantity = Quantity::Number;
         self.step = Some(1.0);

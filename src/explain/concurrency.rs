@@ -7,7 +7,7 @@ use super::warning::{Code, Warning};
 use super::words;
 use crate::policy::{Client, Element, Guard, Mechanism, Role, Scope, Semaphore, WhenFull};
 use crate::scenario::Scenario;
-use crate::traffic::{TaskKind, TrafficClass};
+use crate::traffic::TrafficClass;
 
 /// The most of a class's runs that can be past its semaphores at once; `None` where there is no bound beside its
 /// workers. Steps with other clients add up.
@@ -53,10 +53,7 @@ fn semaphores<'a>(
 }
 
 const fn processes(class: &TrafficClass) -> u64 {
-    match class.kind {
-        TaskKind::Jobs { processes, .. } => processes as u64,
-        TaskKind::Turns => 1,
-    }
+    class.processes() as u64
 }
 
 /// All warnings about semaphores and pools.
@@ -177,7 +174,7 @@ mod tests {
     fn scenario(workers: u32, permits: u32, scope: Scope, is_pool: bool) -> Scenario {
         let guard = element("slots", Kind::Client, Role::Guard(0));
         let mut scenario = one_job(client("c", vec![inner("sdk", sdk(3)), guard]), &["a"]);
-        scenario.traffic[0].kind = TaskKind::Jobs { workers, processes: 2 };
+        scenario.traffic[0].kind = crate::traffic::TaskKind::Jobs { workers, processes: 2 };
         let when_full = WhenFull::Wait(is_pool.then_some(SimDuration::from_secs(5)));
         let semaphore = Semaphore { permits, when_full, is_pool };
         scenario.guards = vec![Guard { name: "slots".into(), mechanism: Mechanism::Semaphore(semaphore), scope }];

@@ -197,7 +197,8 @@ fn of_layer(policy: &RetryPolicy, capacity: &Capacity) -> f64 {
         None | Some(RetryBudget::ActiveShare(_)) => f64::INFINITY,
         // Nothing is given back while nothing succeeds.
         Some(RetryBudget::Quota(quota)) => f64::from(quota.deposit) / f64::from(quota.cost.max(1)),
-        Some(RetryBudget::Throttle(_)) => 0.0,
+        // Each failure is one of a call: where all of them fail, no share below all of them leaves a retry.
+        Some(RetryBudget::Throttle(_) | RetryBudget::FailureShare(_)) => 0.0,
         Some(RetryBudget::Deposits(deposits)) => deposits.ratio,
     };
     most.min(1.0 + paid)

@@ -49,6 +49,7 @@ pub(super) fn class(name: &str, kind: TaskKind, steps: usize) -> TrafficClass {
         others: Vec::new(),
         arrivals: Vec::new(),
         sizes: None,
+        spread: 1,
         enqueue_delay: SimDuration::ZERO,
         steps: (0..steps).map(step).collect(),
         sla: None,

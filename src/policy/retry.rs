@@ -5,6 +5,7 @@
 use super::answer::{Answer, Hint};
 use super::backoff::{Backoff, Draws, LazyDraws};
 use super::classify::{Classification, StatusSet};
+use super::guard::Scope;
 use super::hint::{HintRule, HintedWait};
 use super::jitter::Jitter;
 use super::retry_budget::RetryBudget;
@@ -43,6 +44,8 @@ pub struct RetryPolicy {
     pub hint_resets_backoff: bool,
     /// The limit on retries as a whole.
     pub budget: Option<RetryBudget>,
+    /// Who shares one budget: never [`Scope::Global`], because a budget belongs to its layer.
+    pub budget_scope: Scope,
     /// The longest time of each phase of one attempt of this layer.
     pub timeout: Timeouts,
     /// Whether an attempt gets no more than what is left of the total time.
@@ -162,6 +165,7 @@ impl RetryPolicy {
         hint_on: StatusSet::ERRORS,
         hint_resets_backoff: false,
         budget: None,
+        budget_scope: Scope::Client,
         timeout: Timeouts::NONE,
         timeout_shrinks: false,
         holds_worker: true,

@@ -4,7 +4,8 @@
 //!
 //! Four mechanisms of real clients: the *quota* of the AWS SDKs (a retry costs tokens, a success gives some back), the
 //! *throttle* of gRPC (a failure takes a token, retries stop while the bucket is at most half full), the *deposits* of
-//! Finagle ([`super::deposits`]), and the *active share* of Envoy (so many retries at a time for those under way).
+//! Finagle ([`super::deposits`]), and the *active share* of Envoy (so many retries at a time for those under way); and one
+//! that was published against them, the *failure share* (no retries while too much has failed).
 
 use super::answer::Answer;
 use super::classify::Classification;
@@ -22,6 +23,8 @@ pub enum RetryBudget {
     Deposits(Deposits),
     /// Only so many calls may be retrying at a time.
     ActiveShare(ActiveShare),
+    /// Nobody retries while too much has failed.
+    FailureShare(FailureShare),
 }
 
 /// A retry costs tokens, by the kind of failure that it follows.
@@ -70,6 +73,14 @@ pub struct ActiveShare {
     pub minimum: u32,
 }
 
+/// No retries while the attempts that have failed are more than a share of the calls that have come, both counted since
+/// the beginning (Brooker 2022, the breaker on retries). Retries that fail count as well; a first try is never kept back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FailureShare {
+    /// The share, from 0 to 1.
+    pub at_most: f64,
+}
+
 /// How a call moves in a layer that has a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
@@ -95,6 +106,13 @@ pub enum BudgetState {
         /// Of these, retrying.
         retrying: u32,
     },
+    /// What has come to the layer since the beginning.
+    Tally {
+        /// Calls.
+        calls: u64,
+        /// Attempts of theirs that failed.
+        failures: u64,
+    },
 }
 
 impl RetryBudget {
@@ -105,6 +123,7 @@ impl RetryBudget {
             RetryBudget::Throttle(throttle) => BudgetState::Tokens(u64::from(throttle.max_tokens) * 1_000),
             RetryBudget::Deposits(deposits) => BudgetState::Account(deposits.opened()),
             RetryBudget::ActiveShare(_) => BudgetState::Calls { active: 0, retrying: 0 },
+            RetryBudget::FailureShare(_) => BudgetState::Tally { calls: 0, failures: 0 },
         }
     }
 
@@ -119,6 +138,7 @@ impl RetryBudget {
                 *thousandths = (*thousandths + u64::from(quota.deposit) * 1_000).min(most);
             }
             (Passage::Enters, _, BudgetState::Calls { active, .. }) => *active += 1,
+            (Passage::Enters, _, BudgetState::Tally { calls, .. }) => *calls += 1,
             (Passage::RetryEnds, _, BudgetState::Calls { retrying, .. }) => *retrying = retrying.saturating_sub(1),
             (Passage::Leaves, _, BudgetState::Calls { active, .. }) => *active = active.saturating_sub(1),
             (Passage::Enters | Passage::RetryEnds | Passage::Leaves, _, _) => {}
@@ -156,11 +176,16 @@ impl RetryBudget {
                 *retrying += 1;
                 Some(0)
             }
+            (RetryBudget::FailureShare(limit), BudgetState::Tally { calls, failures }) => {
+                *failures += 1;
+                (wants_retry && *failures as f64 <= limit.at_most * *calls as f64).then_some(1)
+            }
             (
                 RetryBudget::Quota(_)
                 | RetryBudget::Throttle(_)
                 | RetryBudget::Deposits(_)
-                | RetryBudget::ActiveShare(_),
+                | RetryBudget::ActiveShare(_)
+                | RetryBudget::FailureShare(_),
                 _,
             ) => None,
         }
@@ -178,7 +203,7 @@ impl RetryBudget {
                 (u64::from(tokens) * 1_000, quota.capacity)
             }
             RetryBudget::Throttle(throttle) => (u64::from(throttle.ratio_thousandths), throttle.max_tokens),
-            RetryBudget::Deposits(_) | RetryBudget::ActiveShare(_) => return,
+            RetryBudget::Deposits(_) | RetryBudget::ActiveShare(_) | RetryBudget::FailureShare(_) => return,
         };
         if let BudgetState::Tokens(thousandths) = state {
             *thousandths = (*thousandths + given).min(u64::from(capacity) * 1_000);
@@ -197,7 +222,7 @@ impl BudgetState {
     pub fn tokens(&self) -> Option<f64> {
         match self {
             BudgetState::Tokens(thousandths) => Some(*thousandths as f64 / 1_000.0),
-            BudgetState::Account(_) | BudgetState::Calls { .. } => None,
+            BudgetState::Account(_) | BudgetState::Calls { .. } | BudgetState::Tally { .. } => None,
         }
     }
 }
@@ -271,6 +296,22 @@ mod tests {
         assert_eq!(allowed, [true, true, true, true, false, false]);
         (0..11).for_each(|_| budget.succeeded(&mut state, None));
         assert_eq!(state.tokens(), Some(5.1));
+    }
+
+    #[test]
+    fn a_failure_share_allows_retries_while_little_enough_has_failed() {
+        // By hand: of 20 calls two may have failed for a tenth; the third failure is one too many until ten more have come.
+        let budget = RetryBudget::FailureShare(FailureShare { at_most: 0.1 });
+        let mut state = budget.full();
+        let mut calls = |n: u32| (0..n).for_each(|_| budget.passes(&mut state, Passage::Enters, SimTime::ZERO));
+        calls(20);
+        let mut fails = |wanted| budget.failed(&mut state, &Answer::refused(500), wanted, SimTime::ZERO).is_some();
+        assert_eq!([true, true, true].map(&mut fails), [true, true, false]);
+        (0..20).for_each(|_| budget.passes(&mut state, Passage::Enters, SimTime::ZERO));
+        // The last attempt of a call counts too, although nobody wants another.
+        let mut fails = |wanted| budget.failed(&mut state, &Answer::refused(500), wanted, SimTime::ZERO).is_some();
+        assert_eq!([false, true].map(&mut fails), [false, false]);
+        assert_eq!(state, BudgetState::Tally { calls: 40, failures: 5 });
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod holds;
 pub mod limit;
 pub mod limits;
 pub mod model;
+pub mod network;
 pub mod prices;
 pub mod profile;
 pub mod receive;
@@ -36,6 +37,7 @@ pub use fault_terms::FaultTerms;
 pub use holds::{Cut, Ticket};
 pub use limit::{HintForm, Limit};
 pub use model::{Model, ModelSet, NO_MODEL};
+pub use network::Network;
 pub use prices::{Fare, Prices, Tariff};
 pub use profile::Profile;
 pub use receive::{AnsweredBy, ProviderState, Verdict};
@@ -63,6 +65,8 @@ pub struct Provider {
     pub cache: Option<Cache>,
     /// Its prices; `None` where nothing is billed.
     pub prices: Option<Box<Tariff>>,
+    /// The way to it and back; `None` where that takes no time.
+    pub network: Option<Network>,
 }
 
 /// What a request asks of the provider.

@@ -320,6 +320,9 @@ fn budget(budget: &RetryBudget) -> String {
             duration(deposits.expiry),
             deposits.per_second
         ),
+        RetryBudget::FailureShare(limit) => {
+            format!("retries while no more than {} of its calls have failed", percent(limit.at_most))
+        }
         RetryBudget::ActiveShare(limit) if limit.share == 0.0 => {
             format!("lets {} of its calls retry at a time", limit.minimum)
         }

@@ -1,12 +1,12 @@
-//! Reading a retry budget: the quota of the AWS SDKs, the throttle of gRPC, the deposits of Finagle or the active share
-//! of Envoy.
+//! Reading a retry budget: the quota of the AWS SDKs, the throttle of gRPC, the deposits of Finagle, the active share of
+//! Envoy or the failure share, and who shares it.
 
 use super::context::Read;
 use super::failures::by_kind;
 use crate::document::{Fault, Field};
-use crate::policy::RetryBudget;
 use crate::policy::deposits::Deposits;
-use crate::policy::retry_budget::{ActiveShare, Quota, Refund, Throttle};
+use crate::policy::retry_budget::{ActiveShare, FailureShare, Quota, Refund, Throttle};
+use crate::policy::{RetryBudget, Scope};
 use crate::units::SimDuration;
 
 /// The most tokens of a budget.
@@ -18,8 +18,8 @@ const MOST_COST: u64 = 65_534;
 /// The most kinds of failure with a cost of their own.
 const MOST_COSTS: usize = 8;
 
-/// A budget; `"none"` switches off the one of a preset.
-pub(super) fn budget(field: &Field<'_>) -> Read<Option<RetryBudget>> {
+/// A budget and who shares it; `"none"` switches off the one of a preset.
+pub(super) fn budget(field: &Field<'_>) -> Read<Option<(RetryBudget, Scope)>> {
     if field.node.as_table().is_none() {
         if field.node.as_str() == Some("none") {
             return Some(None);
@@ -27,14 +27,27 @@ pub(super) fn budget(field: &Field<'_>) -> Read<Option<RetryBudget>> {
         return field.must("be a retry budget", r#"write "none" or one form, such as { quota = {} }"#);
     }
     let reader = field.table("one budget")?;
-    let chosen = reader.only(&["quota", "throttle", "deposits", "active_share"]);
+    let chosen = reader.only(&["quota", "throttle", "deposits", "active_share", "failure_share"]);
+    let scopes = [Scope::Worker, Scope::Process, Scope::Class, Scope::Client];
+    let scope = reader.or("scope", Scope::Client, |field| field.word(&scopes.map(|scope| (scope.word(), scope))));
     reader.finish();
-    match chosen? {
-        ("quota", field) => quota(&field).map(RetryBudget::Quota).map(Some),
-        ("deposits", field) => deposits(&field).map(RetryBudget::Deposits).map(Some),
-        ("active_share", field) => active_share(&field).map(RetryBudget::ActiveShare).map(Some),
-        (_, field) => throttle(&field).map(RetryBudget::Throttle).map(Some),
-    }
+    let budget = match chosen? {
+        ("quota", field) => quota(&field).map(RetryBudget::Quota),
+        ("deposits", field) => deposits(&field).map(RetryBudget::Deposits),
+        ("active_share", field) => active_share(&field).map(RetryBudget::ActiveShare),
+        ("failure_share", field) => failure_share(&field).map(RetryBudget::FailureShare),
+        (_, field) => throttle(&field).map(RetryBudget::Throttle),
+    };
+    Some(Some((budget?, scope?)))
+}
+
+/// A limit on what has failed.
+fn failure_share(field: &Field<'_>) -> Option<FailureShare> {
+    let reader = field.table("at_most")?;
+    let at_most = reader.need("at_most", r#"write the share of failures up to which calls are retried, such as "10%""#);
+    let at_most = at_most.and_then(|field| field.ratio());
+    reader.finish();
+    Some(FailureShare { at_most: at_most? })
 }
 
 /// A quota; what it does not say is as the AWS SDKs have it.
@@ -154,8 +167,9 @@ mod tests {
         let faults = Faults::default();
         let root = parse::own(&format!("a = {value}"));
         let entry = root.get("a").unwrap();
-        let read = budget(&Field::new(entry.key, &entry.node, &faults));
-        faults.into_sorted().0.pop().map_or_else(|| Ok(read.unwrap()), |fault| Err(fault.message))
+        let found = budget(&Field::new(entry.key, &entry.node, &faults));
+        let read = |read: Read<Option<(RetryBudget, Scope)>>| read.unwrap().map(|(budget, _)| budget);
+        faults.into_sorted().0.pop().map_or_else(|| Ok(read(found)), |fault| Err(fault.message))
     }
 
     #[test]
@@ -220,6 +234,10 @@ mod tests {
             ("{ deposits = { ratio = 0, per_second = 0 } }", "pays for no retry"),
             ("{ deposits = { ratio = -1 } }", "must be at least 0, found -1"),
             ("{ active_share = { share = 20 } }", "must lie in 0..=1, found 20"),
+            ("{ failure_share = {} }", "lacks the key `at_most`"),
+            ("{ failure_share = { at_most = 10 } }", "must lie in 0..=1, found 10"),
+            ("{ quota = {}, scope = \"global\" }", "is none of the known words, found \"global\""),
+            ("{ scope = \"process\" }", "says none of the things that it could"),
             ("{ throttle = { max_tokens = 10 } }", "lacks the key `ratio`"),
             ("{ throttle = { max_tokens = 10, ratio = 0 } }", "must be at least 0.001, found 0"),
             ("{ throttle = { max_tokens = 10, ratio = nan } }", "must be a number, found NaN"),

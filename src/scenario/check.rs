@@ -8,12 +8,12 @@ use super::limit_check;
 use super::provider::ReadProvider;
 use super::traffic::ReadClass;
 use crate::document::{Fault, Faults, Place};
-use crate::policy::{Client, Mechanism, Outcome, Role, Scope};
+use crate::policy::{Client, Element, Mechanism, Outcome, Role, Scope};
 use crate::provider::capacity::Late;
 use crate::provider::{self, Respond};
 use crate::random::distribution::Shape;
 use crate::random::{Distribution, math};
-use crate::traffic::Step;
+use crate::traffic::{Step, WhenOneFails};
 
 /// The parts that fit together or do not; `None` stands for one that is wrong by itself.
 pub(super) struct Parts<'a> {
@@ -51,6 +51,7 @@ pub(super) fn check(parts: &Parts<'_>, faults: &Faults) {
     check_cache(parts, faults);
     check_hedges(parts, faults);
     check_stopped_answers(parts, faults);
+    check_ways(parts, faults);
     let instant = has_instant_refusals(parts.provider);
     for read in parts.clients.iter().flatten() {
         check_line(&read.client, parts, faults);
@@ -113,6 +114,27 @@ fn check_hedges(parts: &Parts<'_>, faults: &Faults) {
     }
 }
 
+/// A request that is on its way cannot be called back.
+fn check_ways(parts: &Parts<'_>, faults: &Faults) {
+    if !matches!(parts.provider.network, Some(Some(_))) {
+        return;
+    }
+    for class in parts.classes.iter().flatten() {
+        let own = parts.client_of(class).map(|read| &read.client);
+        let others = class.others.iter().map(|other| &other.settings.client);
+        let hedging = own.into_iter().chain(others).find(|client| client.hedge().is_some());
+        let what = match hedging {
+            Some(client) => format!("`{}` hedges", client.name),
+            None if class.class.has_groups() && class.class.when_one_fails == WhenOneFails::Cancel => {
+                format!("`{}` drops steps that run at once", class.class.name)
+            }
+            None => continue,
+        };
+        let message = format!("{what}, which is not modelled where requests travel");
+        faults.add(Fault::new(class.client, message).hint("leave that out, or `provider.network`"));
+    }
+}
+
 /// Turns have neither a queue nor workers.
 fn check_turns(class: &ReadClass, parts: &Parts<'_>, faults: &Faults) {
     let Some(ReadClient { client, .. }) = parts.client_of(class).filter(|_| class.class.is_live()) else { return };
@@ -122,8 +144,15 @@ fn check_turns(class: &ReadClass, parts: &Parts<'_>, faults: &Faults) {
         faults.add(Fault::new(class.client, message).hint(hint));
     }
     let others = class.others.iter().map(|other| &other.settings.client);
-    let elements = std::iter::once(client).chain(others).flat_map(Client::elements);
-    let mut guards: Vec<usize> = elements.filter_map(|element| element.role.guard()).collect();
+    let elements: Vec<&Element> = std::iter::once(client).chain(others).flat_map(Client::elements).collect();
+    let has_own = |element: &&&Element| {
+        element.role.policy().is_some_and(|policy| policy.budget.is_some() && policy.budget_scope == Scope::Worker)
+    };
+    if let Some(layer) = elements.iter().find(has_own) {
+        let message = format!("turns have no workers, and each would have its own budget of `{}`", layer.name);
+        faults.add(Fault::new(class.client, message).hint(r#"write scope = "process" in the budget, or leave it out"#));
+    }
+    let mut guards: Vec<usize> = elements.iter().filter_map(|element| element.role.guard()).collect();
     guards.sort_unstable();
     guards.dedup();
     for index in guards {
@@ -173,6 +202,11 @@ fn check_hang(fault: &provider::Fault, hang: Place, parts: &Parts<'_>, faults: &
 
 /// Whether some refusal of the provider may take no time at all.
 fn has_instant_refusals(provider: &ReadProvider<'_>) -> bool {
+    let network = provider.network.iter().flatten();
+    let mut ways = network.flat_map(|network| network.send.iter().chain(&network.receive));
+    if ways.any(|time| !is_often_instant(time)) {
+        return false;
+    }
     let limits = provider.limits.iter().flatten().any(|limit| is_often_instant(&limit.refusal_latency));
     let slots = provider.slots.iter().any(|slots| is_often_instant(&slots.refusal_latency));
     let rooms = provider.capacity.iter().flatten();

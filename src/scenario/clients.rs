@@ -8,7 +8,7 @@ use super::layer::Layer;
 use crate::document::{Fault, Field, Place};
 use crate::policy::header::HintGrammar;
 use crate::policy::stack::{Place as QueuePlace, Requeue, Resume};
-use crate::policy::{Client, Element, Kind, RetryBudget, Role};
+use crate::policy::{Client, Element, Kind, RetryBudget, Role, Scope};
 
 /// The most elements of one client.
 pub(super) const MOST_ELEMENTS: usize = 32;
@@ -94,6 +94,7 @@ fn stack(drafts: Vec<Draft>, context: &Context<'_>) -> Stack {
         }
     }
     check_product(&drafts, context);
+    check_hands(&drafts, context);
     let grammar = drafts.iter().find_map(|draft| match &draft.body {
         Body::Retry(layer) => layer.grammar.clone(),
         Body::Guard(_) | Body::Hedge(_) | Body::Fallback(_) => None,
@@ -162,8 +163,10 @@ fn check_kind(layer: &Layer, kind: Kind, context: &Context<'_>) {
         if let Some(place) = layer.holds_worker {
             refuse(place, "a job that waits in the queue holds no worker", "leave `holds_worker` out");
         }
-        if let (Some(place), Some(RetryBudget::Deposits(_) | RetryBudget::ActiveShare(_))) =
-            (layer.budget, &layer.policy.budget)
+        if let (
+            Some(place),
+            Some(RetryBudget::Deposits(_) | RetryBudget::ActiveShare(_) | RetryBudget::FailureShare(_)),
+        ) = (layer.budget, &layer.policy.budget)
         {
             refuse(place, "counts calls, and a queue sees runs", "give it to a layer inside the queue");
         }
@@ -187,6 +190,22 @@ fn check_end(layer: &Layer, place: Place, context: &Context<'_>) -> Option<Place
         context.faults.add(Fault::new(at, message).hint("limit the attempts, give it a wait, or a `total_budget`"));
     }
     Some(at)
+}
+
+/// A budget that counts the calls under way must be left by whoever came: by the same worker.
+fn check_hands(drafts: &[Draft], context: &Context<'_>) {
+    let mut changes = false;
+    for draft in drafts {
+        let Body::Retry(layer) = &draft.body else { continue };
+        changes |= !layer.policy.holds_worker;
+        let is_apart = matches!(layer.policy.budget_scope, Scope::Worker | Scope::Process);
+        if let (true, true, Some(RetryBudget::ActiveShare(_)), Some(place)) =
+            (changes, is_apart, &layer.policy.budget, layer.budget)
+        {
+            let message = "counts the calls of each worker or process, and a call may come back to another one";
+            context.faults.add(Fault::new(place, message).hint("leave `holds_worker` or the `scope` out"));
+        }
+    }
 }
 
 fn check_product(drafts: &[Draft], context: &Context<'_>) {

@@ -92,7 +92,13 @@ fn told_apart<T>(all: impl Iterator<Item = T>, look: impl Fn(&T) -> Vec<(bool, b
 fn classifications(policy: &RetryPolicy) -> Vec<&Classification> {
     let costs = match &policy.budget {
         Some(RetryBudget::Quota(quota)) => quota.costs.as_slice(),
-        Some(RetryBudget::Throttle(_) | RetryBudget::Deposits(_) | RetryBudget::ActiveShare(_)) | None => &[],
+        Some(
+            RetryBudget::Throttle(_)
+            | RetryBudget::Deposits(_)
+            | RetryBudget::ActiveShare(_)
+            | RetryBudget::FailureShare(_),
+        )
+        | None => &[],
     };
     let backoffs = policy.backoff_by_kind.iter().map(|(kind, _)| kind);
     let limits = policy.retries_by_kind.iter().map(|(kind, _)| kind);

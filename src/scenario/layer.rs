@@ -10,7 +10,7 @@ use crate::document::{Fault, Field, Place, Reader, Table, Value};
 use crate::policy::header::HintGrammar;
 use crate::policy::retry::{Deadline, DeadlineCheck, HandsBack};
 use crate::policy::stack::{Place as QueuePlace, Resume};
-use crate::policy::{Backoff, Classification, HintRule, Jitter, RetryPolicy, StatusSet};
+use crate::policy::{Backoff, Classification, HintRule, Jitter, RetryPolicy, Scope, StatusSet};
 use crate::preset::Preset;
 use crate::units::SimDuration;
 
@@ -112,6 +112,7 @@ pub(super) fn retry(reader: &Reader<'_>, spared: &[&str], preset: Option<Preset>
     let resume = reader.maybe("resume", |field| Some((field.word(&resumes)?, said_at(field))));
     let hands_back = reader.or("hands_back", HandsBack::default(), hands_back);
     let (stops, waits, hints, timeouts) = (stops?, waits?, hints?, timeouts?);
+    let (budget, budget_scope) = budget?.map_or((None, Scope::Client), |(budget, scope)| (Some(budget), scope));
     Some(Layer {
         policy: RetryPolicy {
             retry_on: retry_on?,
@@ -127,7 +128,8 @@ pub(super) fn retry(reader: &Reader<'_>, spared: &[&str], preset: Option<Preset>
             hint: hints.rule,
             hint_on: hints.on,
             hint_resets_backoff: hints.reset_backoff,
-            budget: budget?,
+            budget,
+            budget_scope,
             timeout: timeouts.phases,
             timeout_shrinks: timeouts.shrink,
             holds_worker: holds_worker?,

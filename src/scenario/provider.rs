@@ -3,6 +3,7 @@
 use super::cache::cache;
 use super::capacity::{Degrading, capacity, degraded};
 use super::context::{Context, Read, each};
+use super::distribution::{Measure, distribution};
 use super::fault;
 use super::fault_terms::Wanted;
 use super::limit::{self, ReadLimit};
@@ -11,7 +12,9 @@ use super::prices::{settle, tariff};
 use crate::document::{Field, Place, Reader};
 use crate::policy::TokenBucket;
 use crate::policy::pacer::Counts;
-use crate::provider::{Abandoned, Cache, Capacity, Fault, Limit, Model, Prices, Provider, Slots, Tariff, Window};
+use crate::provider::{
+    Abandoned, Cache, Capacity, Fault, Limit, Model, Network, Prices, Provider, Slots, Tariff, Window,
+};
 use crate::units::parse::LARGEST;
 
 /// The most limits and the most faults.
@@ -61,6 +64,8 @@ pub(super) struct ReadProvider<'a> {
     pub(super) degrading: Vec<Degrading>,
     /// Its prices, if it has any for all models; `None` where they are wrong.
     pub(super) tariff: Read<Option<Tariff>>,
+    /// The way to it; `None` where that is wrong.
+    pub(super) network: Read<Option<Network>>,
     /// Where it stands.
     pub(super) place: Place,
 }
@@ -84,6 +89,7 @@ pub(super) fn provider<'a>(field: Option<&Field<'a>>, context: &Context<'_>) -> 
         cache_place: None,
         degrading: Vec::new(),
         tariff: Some(None),
+        network: Some(None),
         place: field.map_or(Place::TOP, Field::place),
     };
     let Some(reader) = field.and_then(|field| field.table("limits and faults")) else { return read };
@@ -136,8 +142,22 @@ pub(super) fn provider<'a>(field: Option<&Field<'a>>, context: &Context<'_>) -> 
     });
     let has_servers = has_servers || !read.degrading.is_empty();
     read.abandoned = reader.or("abandoned", Abandoned::default(), |field| abandoned(field, has_servers));
+    read.network = reader.maybe("network", network);
     reader.finish();
     read
+}
+
+/// How long requests and answers travel.
+fn network(field: &Field<'_>) -> Option<Network> {
+    let reader = field.table("send and receive")?;
+    let time = |key| reader.maybe(key, |field| distribution(field, Measure::Seconds));
+    let (send, receive) = (time("send"), time("receive"));
+    let says_nothing = matches!((&send, &receive), (Some(None), Some(None)));
+    reader.finish();
+    if says_nothing {
+        return field.wrong("says nothing", r#"write how long requests travel, such as send = "10ms", or `receive`"#);
+    }
+    Some(Network { send: send?, receive: receive? })
 }
 
 fn abandoned(field: &Field<'_>, has_servers: bool) -> Option<Abandoned> {
@@ -160,9 +180,9 @@ impl ReadProvider<'_> {
     pub(super) fn settled(self, models: Vec<Model>) -> Option<Provider> {
         let limits = self.limits.into_iter().collect::<Option<_>>()?;
         let faults = self.faults.into_iter().collect::<Option<_>>()?;
-        let (abandoned, capacity) = (self.abandoned?, self.capacity?);
+        let (abandoned, capacity, network) = (self.abandoned?, self.capacity?, self.network?);
         let (cache, prices) = (self.cache?, settle(self.tariff?, &models));
-        Some(Provider { limits, slots: self.slots, faults, models, abandoned, capacity, cache, prices })
+        Some(Provider { limits, slots: self.slots, faults, models, abandoned, capacity, cache, prices, network })
     }
 }
 

@@ -73,7 +73,7 @@ fn class(name: &str, field: &Field<'_>, known: &Known<'_>, context: &Context<'_>
     let labels = labels::check(&reader, context);
     let when_one_fails = reader.or("when_one_fails", WhenOneFails::Wait, |field| field.word(&words));
     reader.finish();
-    let ((kind, enqueue_delay), client, arrivals, steps, sla) = (kind?, client?, arrivals?, steps?, sla?);
+    let ((kind, spread, enqueue_delay), client, arrivals, steps, sla) = (kind?, client?, arrivals?, steps?, sla?);
     let (((mut steps, others), [input_of, output_of, cached_of]), when_one_fails) = (steps, when_one_fails?);
     labels?;
     let index = context.classes.iter().position(|known| *known == name).unwrap_or_default();
@@ -86,6 +86,7 @@ fn class(name: &str, field: &Field<'_>, known: &Known<'_>, context: &Context<'_>
     let class = TrafficClass {
         name: name.to_owned(),
         kind,
+        spread,
         client,
         others: settings,
         arrivals,
@@ -98,13 +99,14 @@ fn class(name: &str, field: &Field<'_>, known: &Known<'_>, context: &Context<'_>
     Some(ReadClass { class, client: client_field?.place(), others })
 }
 
-/// Jobs or turns, and the delay of jobs.
-fn kind(reader: &Reader<'_>, context: &Context<'_>) -> Option<(TaskKind, SimDuration)> {
-    const JOB_KEYS: [&str; 3] = ["workers", "processes", "enqueue_delay"];
+/// Jobs or turns, over how many processes turns are spread, and the delay of jobs.
+fn kind(reader: &Reader<'_>, context: &Context<'_>) -> Option<(TaskKind, u32, SimDuration)> {
+    const JOB_KEYS: [&str; 2] = ["workers", "enqueue_delay"];
     let words = [("jobs", true), ("turns", false)];
     let hint = r#"write "jobs" (they wait for a worker) or "turns" (they start at once)"#;
     let Some(jobs) = reader.need("kind", hint).and_then(|field| field.word(&words)) else {
         reader.knows(&JOB_KEYS);
+        reader.knows(&["processes"]);
         return None;
     };
     if !jobs {
@@ -118,7 +120,8 @@ fn kind(reader: &Reader<'_>, context: &Context<'_>) -> Option<(TaskKind, SimDura
                 sound = false;
             }
         }
-        return sound.then_some((TaskKind::Turns, SimDuration::ZERO));
+        let spread = reader.or("processes", 1, |field| field.whole(1..=MOST_WORKERS))? as u32;
+        return sound.then_some((TaskKind::Turns, spread, SimDuration::ZERO));
     }
     let workers = reader.need("workers", "write how many jobs are worked on at once");
     let workers = workers.and_then(|field| field.whole(1..=MOST_WORKERS));
@@ -131,7 +134,7 @@ fn kind(reader: &Reader<'_>, context: &Context<'_>) -> Option<(TaskKind, SimDura
     });
     let delay = reader.or("enqueue_delay", SimDuration::ZERO, Field::duration);
     let (workers, processes) = (workers? as u32, processes? as u32);
-    Some((TaskKind::Jobs { workers, processes }, delay?))
+    Some((TaskKind::Jobs { workers, processes }, 1, delay?))
 }
 
 fn steps_of(

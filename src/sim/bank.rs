@@ -9,9 +9,9 @@ use crate::policy::guard::{Guard, Mechanism, Scope};
 use crate::policy::pacer::{Counts, PacerState};
 use crate::policy::retry_budget::BudgetState;
 use crate::policy::semaphore::{Semaphore, SemaphoreState};
+use crate::random::{Key, Seed};
 use crate::scenario::Scenario;
-use crate::sim::world::Budgets;
-use crate::traffic::TaskKind;
+use crate::sim::world::{Budgets, purpose};
 use crate::units::{SimDuration, SimTime};
 
 /// The state of one instance of a guard.
@@ -31,6 +31,8 @@ pub(super) struct Asker {
     pub(super) client: u16,
     /// The worker's number in its class; anything for turns.
     pub(super) worker: u32,
+    /// The task's ordinal in its class, which says what process a turn belongs to; anything for jobs.
+    pub(super) task: u32,
     pub(super) input_tokens: u32,
     pub(super) output_tokens: u32,
 }
@@ -63,8 +65,10 @@ pub(super) struct Bank<'a> {
     pub(super) resumed: bool,
     /// For each guard, the instances in which runs hold its permits, where these are told apart by worker.
     homes: Vec<Homes>,
-    /// The retry budgets of all clients' layers; each client's workers share them.
+    /// The instances of the retry budgets of all clients' layers.
     budgets: Vec<BudgetState>,
+    /// Where each budget's instances begin, and who shares one.
+    budget_bases: Vec<(usize, Scope)>,
     /// For each class: its first worker and process among all, and how many processes it has.
     places: Vec<ClassPlace>,
 }
@@ -73,20 +77,47 @@ struct ClassPlace {
     first_worker: usize,
     first_process: usize,
     processes: u32,
+    /// The key by which turns draw their process; `None` where a worker says it, or where there is one.
+    spread: Option<Key>,
+}
+
+impl ClassPlace {
+    /// The process of who asks, among all processes.
+    fn process(&self, asker: Asker) -> usize {
+        let own = match self.spread {
+            None => asker.worker % self.processes,
+            Some(key) => (key.with(u64::from(asker.task)).unit() * f64::from(self.processes)) as u32,
+        };
+        self.first_process + own as usize
+    }
 }
 
 impl<'a> Bank<'a> {
-    pub(super) fn new(scenario: &'a Scenario) -> Bank<'a> {
+    pub(super) fn new(scenario: &'a Scenario, seed: Seed) -> Bank<'a> {
         let mut places = Vec::new();
         let (mut workers, mut processes) = (0, 0);
         for class in &scenario.traffic {
-            let (own_workers, own_processes) = match class.kind {
-                TaskKind::Jobs { workers, processes } => (workers, processes),
-                TaskKind::Turns => (1, 1),
-            };
-            places.push(ClassPlace { first_worker: workers, first_process: processes, processes: own_processes });
-            workers += own_workers as usize;
-            processes += own_processes as usize;
+            let key = seed.key().named(&class.name).with(purpose::PROCESS);
+            let spread = Some(key).filter(|_| class.is_live() && class.processes() > 1);
+            let place =
+                ClassPlace { first_worker: workers, first_process: processes, processes: class.processes(), spread };
+            places.push(place);
+            workers += class.workers().max(1) as usize;
+            processes += class.processes() as usize;
+        }
+        let instances = |scope: Scope| match scope {
+            Scope::Worker => workers,
+            Scope::Process => processes,
+            Scope::Class => scenario.traffic.len(),
+            Scope::Client => scenario.clients.len(),
+            Scope::Global => 1,
+        };
+        let (mut budgets, mut budget_bases) = (Vec::new(), Vec::new());
+        for (budget, scope) in Budgets::of(scenario).all {
+            budget_bases.push((budgets.len(), scope));
+            // It belongs to a layer of one client.
+            let count = if scope == Scope::Client { 1 } else { instances(scope) };
+            budgets.extend((0..count).map(|_| budget.full()));
         }
         let mut bank = Bank {
             guards: &scenario.guards,
@@ -97,19 +128,13 @@ impl<'a> Bank<'a> {
             woken: Vec::new(),
             resumed: false,
             homes: vec![Homes::default(); scenario.guards.len()],
-            budgets: Budgets::of(scenario).all.iter().map(|budget| budget.full()).collect(),
+            budgets,
+            budget_bases,
             places,
         };
         for guard in &scenario.guards {
             bank.bases.push(bank.states.len());
-            let instances = match guard.scope {
-                Scope::Worker => workers,
-                Scope::Process => processes,
-                Scope::Class => scenario.traffic.len(),
-                Scope::Client => scenario.clients.len(),
-                Scope::Global => 1,
-            };
-            bank.states.extend((0..instances).map(|_| match &guard.mechanism {
+            bank.states.extend((0..instances(guard.scope)).map(|_| match &guard.mechanism {
                 Mechanism::Breaker(breaker) => State::Breaker(breaker.closed()),
                 Mechanism::Pacer(pacer) => State::Pacer(pacer.full(SimTime::ZERO)),
                 Mechanism::Semaphore(_) => State::Semaphore(SemaphoreState::default(), Line::default()),
@@ -120,15 +145,20 @@ impl<'a> Bank<'a> {
     }
 
     fn instance(&self, guard: usize, asker: Asker) -> usize {
+        let client = asker.client as usize;
+        self.bases[guard] + self.place(self.guards[guard].scope, asker, client)
+    }
+
+    /// Who asks, among all that such a scope tells apart; by client it is number `client`.
+    fn place(&self, scope: Scope, asker: Asker, client: usize) -> usize {
         let place = &self.places[asker.class as usize];
-        self.bases[guard]
-            + match self.guards[guard].scope {
-                Scope::Worker => place.first_worker + asker.worker as usize,
-                Scope::Process => place.first_process + (asker.worker % place.processes) as usize,
-                Scope::Class => asker.class as usize,
-                Scope::Client => asker.client as usize,
-                Scope::Global => 0,
-            }
+        match scope {
+            Scope::Worker => place.first_worker + asker.worker as usize,
+            Scope::Process => place.process(asker),
+            Scope::Class => asker.class as usize,
+            Scope::Client => client,
+            Scope::Global => 0,
+        }
     }
 
     /// What the guard says to someone who wants to pass.
@@ -322,9 +352,12 @@ impl<'a> Bank<'a> {
         }
     }
 
-    /// The state of a retry budget.
-    pub(super) fn budget(&mut self, budget: usize, _asker: Asker) -> &mut BudgetState {
-        &mut self.budgets[budget]
+    /// The state of a retry budget: of the instance of who asks.
+    #[inline]
+    pub(super) fn budget(&mut self, budget: usize, asker: Asker) -> &mut BudgetState {
+        let (base, scope) = self.budget_bases[budget];
+        let at = base + self.place(scope, asker, 0);
+        &mut self.budgets[at]
     }
 
     /// What was counted, guard by guard.

@@ -30,6 +30,8 @@ pub(super) enum Event {
     LineEnds { class: u16, run: u32 },
     /// A breaker that paused the class's workers may have closed.
     PauseEnds { class: u16 },
+    /// The run's request has travelled and is at the provider.
+    ReachesProvider { class: u16, run: u32 },
     /// A request has been written and comes to the servers.
     ReachesServer { job: u32 },
     /// A server has done with a request.
@@ -60,6 +62,7 @@ const INTERVENES: u64 = 16;
 const STREAM_ENDS: u64 = 14;
 const OUTPUT_IS_DUE: u64 = 15;
 const SESSION_BRINGS: u64 = 17;
+const REACHES_PROVIDER: u64 = 18;
 
 impl Event {
     /// Kind in the low byte, class in the next two, the entity in the high four.
@@ -75,6 +78,7 @@ impl Event {
             Event::FlightEnds { class, flight } => (FLIGHT_ENDS, class, flight),
             Event::HedgeDue { class, run } => (HEDGE_DUE, class, run),
             Event::LineEnds { class, run } => (LINE_ENDS, class, run),
+            Event::ReachesProvider { class, run } => (REACHES_PROVIDER, class, run),
             Event::ReachesServer { job } => (REACHES_SERVER, 0, job),
             Event::ServiceEnds { job } => (SERVICE_ENDS, 0, job),
             Event::PatienceEnds { job } => (PATIENCE_ENDS, 0, job),
@@ -95,6 +99,7 @@ impl Event {
             | Event::RetryWaitEnds { class, run }
             | Event::LimiterWaitEnds { class, run }
             | Event::HedgeDue { class, run }
+            | Event::ReachesProvider { class, run }
             | Event::LineEnds { class, run } => Some((class, run)),
             Event::TaskArrives { .. }
             | Event::SessionBrings { .. }
@@ -124,6 +129,7 @@ impl Event {
             HEDGE_DUE => Event::HedgeDue { class, run: entity },
             LIMITER_WAIT_ENDS => Event::LimiterWaitEnds { class, run: entity },
             LINE_ENDS => Event::LineEnds { class, run: entity },
+            REACHES_PROVIDER => Event::ReachesProvider { class, run: entity },
             REACHES_SERVER => Event::ReachesServer { job: entity },
             SERVICE_ENDS => Event::ServiceEnds { job: entity },
             PATIENCE_ENDS => Event::PatienceEnds { job: entity },
@@ -154,6 +160,7 @@ mod tests {
             Event::FlightEnds { class: 5, flight: 9 },
             Event::HedgeDue { class: 0, run: 12 },
             Event::LineEnds { class: 4, run: 9 },
+            Event::ReachesProvider { class: 6, run: 2 },
             Event::ReachesServer { job: 3 },
             Event::ServiceEnds { job: u32::MAX },
             Event::PatienceEnds { job: 0 },

@@ -61,6 +61,8 @@ pub(super) enum Doing {
     WaitingLimiter,
     /// It waits in the queue for a worker, to go on where it is.
     WaitingWorker,
+    /// A request is on its way to the provider.
+    Travelling,
     /// A request waits for a server, or is served by one of a limited number.
     AtServer,
     /// A request is in flight that will never be answered.
@@ -111,8 +113,8 @@ pub(super) struct Run {
 impl Run {
     /// The run as guards see it that it meets in this client.
     pub(super) const fn asker(&self, class: u16, client: u16) -> Asker {
-        let Run { worker, input_tokens, output_tokens, .. } = *self;
-        Asker { class, client, worker, input_tokens, output_tokens }
+        let Run { worker, input_tokens, output_tokens, task, .. } = *self;
+        Asker { class, client, worker, task: task.index, input_tokens, output_tokens }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::policy::meter::Meter;
 use crate::policy::retry::LayerState;
 use crate::policy::retry_budget::RetryBudget;
 use crate::policy::stack::{Client, Element, Kind};
-use crate::policy::{Fallback, Hedge};
+use crate::policy::{Fallback, Hedge, Scope};
 use crate::provider::model::WINDOW_STATUS;
 use crate::provider::{Abandoned, CacheState, ModelSet, Provider, Respond};
 use crate::random::stream::mix;
@@ -142,8 +142,14 @@ pub(super) mod purpose {
     pub(crate) const CONNECT: u64 = u64::from_be_bytes(*b" connect");
     /// The time until it is written.
     pub(crate) const WRITE: u64 = u64::from_be_bytes(*b"   write");
+    /// The time that it travels.
+    pub(crate) const SEND: u64 = u64::from_be_bytes(*b"    send");
+    /// The time that its answer travels.
+    pub(crate) const RECEIVE: u64 = u64::from_be_bytes(*b" receive");
     /// The jitter of a client's elements.
     pub(crate) const JITTER: u64 = u64::from_be_bytes(*b"  jitter");
+    /// The process of a turn.
+    pub(crate) const PROCESS: u64 = u64::from_be_bytes(*b" process");
     /// Arrivals of a class.
     pub(crate) const ARRIVALS: u64 = u64::from_be_bytes(*b"arrivals");
 }
@@ -340,13 +346,14 @@ pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
             }
         }
     }
-    let Provider { slots, abandoned, faults, capacity, prices, .. } = &scenario.provider;
+    let Provider { slots, abandoned, faults, capacity, prices, network, .. } = &scenario.provider;
     if prices.is_some() {
         let own = scenario.provider.models.iter().filter_map(|model| Some((&model.name, model.prices?)));
         words.push(format!("{prices:?} {:?}", own.collect::<Vec<_>>()));
     }
     words.extend(capacity.iter().map(|capacity| format!("{capacity:?}")));
     words.extend(scenario.provider.cache.iter().map(|cache| format!("{cache:?}")));
+    words.extend(network.iter().map(|network| format!("{network:?}")));
     if !slots.is_empty() || *abandoned != Abandoned::default() {
         words.push(format!("{slots:?} {abandoned:?}"));
     }
@@ -359,7 +366,7 @@ pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
 /// comes from, but for a layer whose budget the step changes: that is another one.
 pub(super) struct Budgets<'a> {
     /// Their settings.
-    pub(super) all: Vec<&'a RetryBudget>,
+    pub(super) all: Vec<(&'a RetryBudget, Scope)>,
     /// For each class, each of its clients and each element, its place among them.
     places: Vec<Vec<Vec<Option<usize>>>>,
 }
@@ -397,6 +404,7 @@ impl<'a> Budgets<'a> {
     }
 }
 
-fn budget_of(element: &Element) -> Option<&RetryBudget> {
-    element.role.policy()?.budget.as_ref()
+fn budget_of(element: &Element) -> Option<(&RetryBudget, Scope)> {
+    let policy = element.role.policy()?;
+    Some((policy.budget.as_ref()?, policy.budget_scope))
 }

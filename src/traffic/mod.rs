@@ -127,6 +127,9 @@ pub struct TrafficClass {
     pub name: String,
     /// Jobs or turns.
     pub kind: TaskKind,
+    /// Turns: how many processes their callers are spread over. Each turn belongs to one of them, drawn uniformly; 1 for
+    /// jobs, whose workers are spread instead.
+    pub spread: u32,
     /// The index of the client that it uses.
     pub client: usize,
     /// Clients that single steps use instead, each with the class's own queue layer around it.
@@ -221,6 +224,14 @@ impl TrafficClass {
     /// Whether some of its steps run at once.
     pub fn has_groups(&self) -> bool {
         self.groups().next().is_some()
+    }
+
+    /// How many processes the class has: each has its own of what is scoped to a process.
+    pub const fn processes(&self) -> u32 {
+        match self.kind {
+            TaskKind::Jobs { processes, .. } => processes,
+            TaskKind::Turns => self.spread,
+        }
     }
 
     /// How many workers the class has; 0 for turns.

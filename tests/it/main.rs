@@ -50,6 +50,8 @@
 //! - `traces`: what is read of trace files, what is refused of them, and what a replay and its prompt cache do.
 //! - `readme`: the commands of the README and of `docs/` are run.
 //! - `reference`: `outputs/reference/` and the table of the incident are today's.
+//! - `peers`: what others have published, replayed.
+//! - `ways`: requests and answers that travel, and what each of many callers has for itself.
 //! - `tidy`: layer order, banned words, files nobody uses.
 //! - `stage`: no tests; what the others stand on.
 
@@ -134,5 +136,6 @@ mod tidy;
 mod traces;
 #[cfg(feature = "cli")]
 mod tune;
+mod ways;
 mod who_refused;
 mod wide_world;

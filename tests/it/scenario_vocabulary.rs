@@ -7,7 +7,8 @@ use retrycast::policy::header::{HeaderRule, HintGrammar, HintHeader, Take};
 use retrycast::policy::retry::{Deadline, DeadlineCheck, HandsBack};
 use retrycast::policy::retry_budget::{Quota, Refund};
 use retrycast::policy::{
-    Backoff, Classification, Code, HintRule, Jitter, Outcome, OutcomeSet, RetryBudget, RetryPolicy, StatusSet, Timeouts,
+    Backoff, Classification, Code, HintRule, Jitter, Outcome, OutcomeSet, RetryBudget, RetryPolicy, Scope, StatusSet,
+    Timeouts,
 };
 use retrycast::scenario::{Refusal, Scenario, Source, load};
 use retrycast::units::SimDuration;
@@ -71,7 +72,7 @@ const EVERY_KEY: &str = r#"
     obeys_should_retry = true,
     retries_by_kind = [{ on = ["connection"], max = 2 }, { on = ["stream_failed"], max = 0 }],
     total_budget = "90s", budget_check = "elapsed_cut", stops_at = "both",
-    budget = { quota = { cost = 14 } },
+    budget = { quota = { cost = 14 }, scope = "process" },
     backoff = { first_at_once = { exponential = { initial = "1s", factor = 1.5, cap = "20s" } } },
     jitter = { add_share = "50%" },
     backoff_by_kind = [{ on = [503], backoff = { fixed = "5s" } }],
@@ -128,6 +129,7 @@ fn every_general_key_reaches_the_policy() {
             deposit: 0,
             leaves: 0,
         })),
+        budget_scope: Scope::Process,
         timeout: Timeouts::each(second(30)),
         timeout_shrinks: true,
         holds_worker: false,

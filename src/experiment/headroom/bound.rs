@@ -154,12 +154,8 @@ impl Pressure {
 /// How many instances of a guard its background classes have.
 pub fn instances(scenario: &Scenario, guard: usize) -> u64 {
     use crate::policy::guard::Scope;
-    use crate::traffic::TaskKind;
     let users = || scenario.traffic.iter().filter(|class| uses(scenario, class, guard));
-    let processes = |class: &TrafficClass| match class.kind {
-        TaskKind::Jobs { processes, .. } => u64::from(processes),
-        TaskKind::Turns => 1,
-    };
+    let processes = |class: &TrafficClass| u64::from(class.processes());
     let found: u64 = match scenario.guards[guard].scope {
         Scope::Worker => users().map(|class| u64::from(class.workers()).max(1)).sum(),
         Scope::Process => users().map(processes).sum(),

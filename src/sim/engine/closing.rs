@@ -64,7 +64,7 @@ impl<O: Observer> Engine<'_, O> {
             let activity = match record.doing {
                 Doing::InFlight | Doing::Hanging => self.answers.get(record.answer).activity,
                 // How it will end is not known.
-                Doing::AtServer => WorkerActivity::Serving,
+                Doing::AtServer | Doing::Travelling => WorkerActivity::Serving,
                 Doing::WaitingRetry => WorkerActivity::WaitingRetry,
                 Doing::WaitingLimiter => WorkerActivity::WaitingLimiter,
                 Doing::WaitingWorker => WorkerActivity::Idle,

@@ -134,10 +134,13 @@ impl<O: Observer> Engine<'_, O> {
                 (Standing::InFlight, doing == Doing::InFlight)
             }
             Doing::WaitingLimiter if self.leaves_line(class, member) => (Standing::InLine, false),
-            // A member has no members, keeps its worker, and is dropped once.
-            Doing::WaitingLimiter | Doing::WaitingRetry | Doing::WaitingWorker | Doing::Joining | Doing::Dropped => {
-                (Standing::Asleep, true)
-            }
+            // A member has no members, keeps its worker, and is dropped once; none is dropped where requests travel.
+            Doing::WaitingLimiter
+            | Doing::WaitingRetry
+            | Doing::WaitingWorker
+            | Doing::Joining
+            | Doing::Travelling
+            | Doing::Dropped => (Standing::Asleep, true),
         };
         let (stack, layers, mut host) = self.surroundings(class, member);
         let cursor = host.run.cursor;

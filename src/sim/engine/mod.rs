@@ -7,6 +7,7 @@ mod cuts;
 mod groups;
 mod hedges;
 mod interventions;
+mod network;
 mod queue;
 mod requests;
 mod runs;
@@ -60,6 +61,8 @@ struct ClassState<'a> {
     origins: Origins<'a>,
     /// What reached the provider of each task, by its own slot, or its run's where it has none; only behind hops.
     sends: Vec<u32>,
+    /// The ordinal of each run's request on its way, by run; empty where nothing travels.
+    ordinals: Vec<u32>,
     hedging: Hedging,
     groups: Groups,
     ledger: ClassLedger,
@@ -180,6 +183,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                     arrived: 0,
                     origins: Origins::new(class.settings, arrival_key),
                     sends: Vec::new(),
+                    ordinals: Vec::new(),
                     hedging: Hedging::default(),
                     groups: Groups::default(),
                     services: Services::default(),
@@ -204,7 +208,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             events: EventQueue::new(),
             provider: if O::WATCHES_COUNTS { provider.with_shadow() } else { provider },
             billing: if O::WATCHES_COUNTS { billing } else { None },
-            bank: Bank::new(scenario),
+            bank: Bank::new(scenario, seed),
             classes,
             states,
             answers: Answers::new(answers),
@@ -253,6 +257,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             Event::HedgeDue { class, run } => self.hedge_due(class, run),
             Event::LineEnds { class, run } => self.line_ends(class, run),
             Event::PauseEnds { class } => self.pause_ends(class),
+            Event::ReachesProvider { class, run } => self.reaches_provider(class, run),
             Event::ReachesServer { job } => self.reaches_server(job),
             Event::ServiceEnds { job } => self.service_ends(job),
             Event::PatienceEnds { job } => self.patience_ends(job),

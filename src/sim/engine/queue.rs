@@ -69,7 +69,8 @@ impl<O: Observer> Engine<'_, O> {
         for (position, worker) in force.idle().iter().enumerate().rev() {
             let mut free = true;
             for (guard, client) in &compiled.pausing {
-                let asker = Asker { class, client: *client, worker: *worker, input_tokens: 0, output_tokens: 0 };
+                let (client, worker) = (*client, *worker);
+                let asker = Asker { class, client, worker, task: 0, input_tokens: 0, output_tokens: 0 };
                 match self.bank.pause(*guard, asker, now) {
                     Pause::No => {}
                     // Its change stirs the class again.

@@ -8,6 +8,7 @@ use crate::observe::timeline::ClassSeries;
 use crate::policy::Course;
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::stack::Input;
+use crate::provider::network::Way;
 use crate::provider::{Abandoned, AnsweredBy, CacheState, Fare, Provider, Request, Service, Ticket, Verdict};
 use crate::random::Distribution;
 use crate::random::stream::mix;
@@ -39,11 +40,11 @@ impl<O: Observer> Engine<'_, O> {
         let now = self.now();
         let compiled = &self.classes[class as usize];
         let state = &mut self.states[class as usize];
-        let (record, layers) = state.runs.parts(run);
-        let (step, stack) = (record.step as usize, compiled.of_run(record));
-        let key = record.key.with(u64::from(record.ordinal));
-        let is_first = record.ordinal == 0;
+        let record = state.runs.get_mut(run);
+        let stack = compiled.of_run(record);
         record.ordinal += 1;
+        record.sent = now;
+        record.sent_narrow = self.clock.narrow() as u16;
         let cell = &mut state.ledger.cells[record.call_cell as usize];
         cell.provider_requests += 1;
         cell.repeated_output += u64::from(record.marks.has_shown_output());
@@ -62,6 +63,24 @@ impl<O: Observer> Engine<'_, O> {
         if let Some(wire) = stack.wire {
             state.ledger.layer(record.task.cell, wire).entered += 1;
         }
+        if self.scenario.provider.network.is_some() {
+            return self.depart(class, run, ordinal);
+        }
+        self.present(class, run, ordinal, None)
+    }
+
+    /// The provider looks at the run's request, which has come this way: when it will end, if ever. How, lies in the run's
+    /// record.
+    #[inline]
+    pub(super) fn present(&mut self, class: u16, run: u32, ordinal: u32, way: Option<Way>) -> SimTime {
+        let now = self.now();
+        let compiled = &self.classes[class as usize];
+        let state = &mut self.states[class as usize];
+        let (record, layers) = state.runs.parts(run);
+        let step = record.step as usize;
+        let stack = compiled.of_run(record);
+        let key = record.key.with(u64::from(record.ordinal) - 1);
+        let is_first = record.ordinal == 1;
         let settings = &compiled.settings.steps[step];
         let draw =
             |time: &Distribution, purpose| SimDuration::from_secs_f64(time.sample(&mut key.with(purpose).stream()));
@@ -76,8 +95,8 @@ impl<O: Observer> Engine<'_, O> {
             max_tokens: settings.max_tokens,
             key,
             model,
-            connect: phase(&settings.connect, purpose::CONNECT).unwrap_or_default(),
-            write: phase(&settings.write, purpose::WRITE).unwrap_or_default(),
+            connect: phase(&settings.connect, purpose::CONNECT).filter(|_| way.is_none()).unwrap_or_default(),
+            write: phase(&settings.write, purpose::WRITE).filter(|_| way.is_none()).unwrap_or_default(),
             sender: settings.sender.unwrap_or(class as u8),
             step: record.step,
             is_first,
@@ -94,29 +113,37 @@ impl<O: Observer> Engine<'_, O> {
             capacity.map_or(alone, |capacity| capacity.with_tokens(alone, request.input_tokens, request.output_tokens))
         };
         let arrives = request.arrives(now);
-        let is_lost = arrives.ends > now && stack.client.gives_up(layers, now, &arrives).is_some();
+        let is_lost = match &way {
+            None => arrives.ends > now && stack.client.gives_up(layers, now, &arrives).is_some(),
+            Some(way) => now < way.arrives,
+        };
         let verdict = if is_lost { Verdict::lost(arrives) } else { self.provider.receive(now, &request, service) };
 
-        record.sent = now;
         keep_input(&mut self.cache, &verdict, compiled.settings, &mut state.ledger, record, &request);
-        record.sent_narrow = self.clock.narrow() as u16;
         if self.station.is_some() && verdict.admitted {
             return self.transmit_to_servers(class, run, &verdict, &request);
         }
         record.doing = Doing::InFlight;
         let course = &verdict.course;
-        let left = stack.client.gives_up(layers, now, course);
+        let seen = match &way {
+            None => *course,
+            Some(way) if is_lost => way.unanswered(),
+            Some(way) => way.seen(course),
+        };
+        let left = stack.client.gives_up(layers, record.sent, &seen);
         let (at, answer) = match left {
-            None => (course.ends, verdict.answer),
+            None => (seen.ends, verdict.answer),
             Some((at, outcome)) => (at, Answer::failed(outcome)),
         };
-        let is_cancelled = left.is_some() && self.scenario.provider.abandoned == Abandoned::Cancelled;
+        // What is on its way back is done.
+        let stops = left.is_some_and(|(at, _)| way.is_none() || at < verdict.works_until);
+        let is_cancelled = stops && self.scenario.provider.abandoned == Abandoned::Cancelled;
         let mut served = Served {
             from: course.written,
             until: if is_cancelled { verdict.works_until.min(at) } else { verdict.works_until },
             admitted: verdict.admitted,
             wasted: left.is_some(),
-            first: course.first,
+            first: seen.first,
             ticket: Ticket::default(),
         };
         count_service(&mut state.ledger.cells[record.call_cell as usize], &served, self.scenario.horizon);
@@ -128,9 +155,9 @@ impl<O: Observer> Engine<'_, O> {
             state.services.keep(run, served);
         }
         let carried_out = verdict.carried_out && !(is_cancelled && verdict.by == AnsweredBy::Service);
-        record.marks.send(carried_out, breaks_off(&answer, at, course));
+        record.marks.send(carried_out, breaks_off(&answer, at, &seen));
         if settings.first_token.is_some() && answer.is_delivered() {
-            state.first_tokens.keep(run, course.first);
+            state.first_tokens.keep(run, seen.first);
         }
         (record.answer, record.hint) = self.answers.number(&answer);
         record.by = PackedSource::pack(verdict.by).with_displaced(verdict.displaced);

@@ -19,18 +19,19 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// A request that passed the limits goes to the servers.
     pub(super) fn go_to_servers(&mut self, class: u16, run: u32, verdict: &Verdict, request: &Request<'_>) {
         let now = self.now();
+        let unanswered = unanswered(&verdict.course);
+        let seen = self.way(class, run).map_or(unanswered, |way| way.unanswered());
         let (record, layers) = self.states[class as usize].runs.parts(run);
         record.doing = Doing::AtServer;
         let client = self.classes[class as usize].of_run(record).client;
-        let unanswered = unanswered(&verdict.course);
-        let patience = client.gives_up(layers, now, &unanswered).map_or(SimTime::NEVER, |(at, _)| at);
+        let patience = client.gives_up(layers, record.sent, &seen).map_or(SimTime::NEVER, |(at, _)| at);
         let job = Job {
             class,
             run,
             sender: request.sender,
             model: record.model,
             call_cell: record.call_cell,
-            sent: now,
+            sent: record.sent,
             patience,
             course: verdict.course,
             ..Job::default()
@@ -162,7 +163,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     fn leaves_service(&self, job: &Job) -> Option<(SimTime, Outcome)> {
         let state = &self.states[job.class as usize];
         let client = self.classes[job.class as usize].of_run(state.runs.get(job.run)).client;
-        client.gives_up(state.runs.side(job.run), job.sent, &job.course)
+        client.gives_up(state.runs.side(job.run), job.sent, &self.seen(job, &job.course))
     }
 
     /// A server has done with the job.
@@ -175,7 +176,9 @@ impl<'a, O: Observer> Engine<'a, O> {
             }
             // Who has waited goes before those whom this answer sends on.
             self.serve_waiting();
-            if job.run != NOBODY {
+            if job.run != NOBODY && self.scenario.provider.network.is_some() {
+                self.answer_travels(&job);
+            } else if job.run != NOBODY {
                 self.answer_from_server(&job, &Answer::DELIVERED, AnsweredBy::Service, true, SimTime::NEVER);
                 self.request_ends(job.class, job.run);
             }
@@ -203,6 +206,21 @@ impl<'a, O: Observer> Engine<'a, O> {
             self.answer_from_server(&job, answer, by, true, now);
             self.request_ends(job.class, job.run);
         }
+    }
+
+    /// The answer of a service that is over goes back to its caller, who may have left when it is there.
+    fn answer_travels(&mut self, job: &Job) {
+        let (now, horizon) = (self.now(), self.scenario.horizon);
+        let (at, answer) = match self.leaves_service(job) {
+            None => (self.seen(job, &job.course).ends, Answer::DELIVERED),
+            Some((at, outcome)) => {
+                let nanos = (now.min(horizon) - job.since).as_nanos();
+                self.states[job.class as usize].ledger.cells[job.call_cell as usize].wasted_server_nanos += nanos;
+                (at.max(now), Answer::failed(outcome))
+            }
+        };
+        self.answer_from_server(job, &answer, AnsweredBy::Service, true, at);
+        self.events.push(at, Rank::Complete, Event::RequestEnds { class: job.class, run: job.run }.pack());
     }
 
     /// The instants at which the number of servers changes.
@@ -241,7 +259,8 @@ impl<'a, O: Observer> Engine<'a, O> {
                 Stage::Coming | Stage::Waiting | Stage::Passed => {
                     let state = &self.states[job.class as usize];
                     let client = self.classes[job.class as usize].of_run(state.runs.get(job.run)).client;
-                    client.gives_up(state.runs.side(job.run), job.sent, &unanswered(&job.course))
+                    let seen = self.seen(&job, &unanswered(&job.course));
+                    client.gives_up(state.runs.side(job.run), job.sent, &seen)
                 }
                 Stage::InService => self.leaves_service(&job),
                 Stage::Over => None,
@@ -299,6 +318,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let settings = self.station().settings;
         self.station().leave(id);
         self.job_is_over(id, Station::end);
+        let way = self.way(job.class, job.run);
         let (record, layers) = self.states[job.class as usize].runs.parts(job.run);
         let client = self.classes[job.class as usize].of_run(record).client;
         let key = record.key.with(u64::from(record.ordinal) - 1).with(Key::word("capacity"));
@@ -306,8 +326,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         let hint = settings.hint.map_or(Hint::None, |form| Hint::After(form.hint(SimDuration::ZERO)));
         let answer = as_read(Answer { hint, ..settings.refusal() }, &[], client.grammar());
         let course = Course { first: at, quiet: at, resumes: at, ends: at, ..job.course };
-        let (at, answer) = match client.gives_up(layers, job.sent, &course) {
-            None => (at, answer),
+        let seen = way.map_or(course, |way| way.seen(&course));
+        let (at, answer) = match client.gives_up(layers, job.sent, &seen) {
+            None => (seen.ends, answer),
             Some((at, outcome)) => (at.max(now), Answer::failed(outcome)),
         };
         self.answer_from_server(&Job { course, ..job }, &answer, AnsweredBy::Full, false, at);
@@ -316,6 +337,7 @@ impl<'a, O: Observer> Engine<'a, O> {
 
     /// What the run will see of its request at `at` lies in its record.
     fn answer_from_server(&mut self, job: &Job, answer: &Answer, by: AnsweredBy, carried_out: bool, at: SimTime) {
+        let course = self.seen(job, &job.course);
         let step = self.states[job.class as usize].runs.get(job.run).step;
         let is_stream = self.classes[job.class as usize].settings.steps[step as usize].first_token.is_some();
         let state = &mut self.states[job.class as usize];
@@ -323,9 +345,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         (record.answer, record.hint) = self.answers.number(answer);
         record.by = PackedSource::pack(by);
         record.doing = Doing::InFlight;
-        record.marks.send(carried_out, super::requests::breaks_off(answer, at, &job.course));
+        record.marks.send(carried_out, super::requests::breaks_off(answer, at, &course));
         if is_stream && answer.is_delivered() {
-            state.first_tokens.keep(job.run, job.course.first);
+            state.first_tokens.keep(job.run, course.first);
         }
     }
 
