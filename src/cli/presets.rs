@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use super::args::{Format, PresetsArgs};
 use super::engine::Refused;
 use super::stream;
-use crate::preset::{Preset, limits};
-use crate::report::{limit_presets, presets as report};
+use crate::preset::{Preset, breakers, limits};
+use crate::report::{breaker_presets, limit_presets, presets as report};
 use crate::scenario::Refusal;
 
 /// Lists the presets, or explains one.
@@ -21,6 +21,20 @@ pub(super) fn presets(args: &PresetsArgs) -> anyhow::Result<ExitCode> {
         return match args.format {
             Format::Text => stream::print(&limit_presets::list()),
             Format::Json => stream::print(&format!("{:#}\n", limit_presets::list_json())),
+        };
+    }
+    if name == "breakers" {
+        return match args.format {
+            Format::Text => stream::print(&breaker_presets::list()),
+            Format::Json => stream::print(&format!("{:#}\n", breaker_presets::list_json())),
+        };
+    }
+    if let Some(name) = name.strip_prefix("breakers/") {
+        let found = breakers::find(name);
+        let preset = found.map_err(|not| Refused(Refusal::Whole { message: not.message, hint: Some(not.hint) }))?;
+        return match args.format {
+            Format::Text => stream::print(&breaker_presets::one(preset)),
+            Format::Json => stream::print(&format!("{:#}\n", breaker_presets::one_json(preset))),
         };
     }
     if name.contains('/') {

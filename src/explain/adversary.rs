@@ -7,9 +7,11 @@ use std::collections::BTreeMap;
 use super::fixture::{client, element, fixed, inner, queue};
 use super::worst::Worst;
 use crate::policy::circuit_breaker::{BreakerCounts, Gate, WhenOpen};
+use crate::policy::recovery::{HalfOpen, Late, OnClose, OpenTime};
 use crate::policy::retry::LayerState;
 use crate::policy::retry_budget::Passage;
 use crate::policy::stack::{Cursor, Host, Input, Next, Note, Resume};
+use crate::policy::trip::Trip;
 use crate::policy::{
     Answer, CircuitBreaker, Classification, Client, Guard, Kind, Mechanism, Outcome, OutcomeSet, RetryBudget, Role,
     Scope, Semaphore, StatusSet, WhenFull,
@@ -56,7 +58,9 @@ impl Host for Referee {
         }
     }
 
-    fn passed_back(&mut self, _: usize, _: &Answer, _: SimTime) {}
+    fn passed_back(&mut self, _: usize, _: &Answer, _: SimTime) -> bool {
+        false
+    }
 
     fn pay(&mut self, _: usize, _: &RetryBudget, _: &Answer, _: bool, _: SimTime) -> Option<u32> {
         None
@@ -145,21 +149,21 @@ pub(crate) fn breaker() -> Guard {
         counts: BreakerCounts::Responses,
         statuses: StatusSet::ERRORS,
         outcomes: OutcomeSet::FAILURES,
-        last: 1,
-        minimum: 1,
-        threshold: 0.0,
-        open: SimDuration::from_secs(1),
+        trip: Trip::share(1, 0.0),
+        open: OpenTime::fixed(SimDuration::from_secs(1)),
         when_open: WhenOpen::Reject,
         pauses_workers: false,
-        probes: 0,
-        clear_on_close: true,
+        half_open: HalfOpen::with(0, WhenOpen::Reject),
+        late: Late::IGNORED,
+        on_close: OnClose::Clear,
+        hides_the_last_failure: false,
     };
     Guard { name: "breaker".into(), mechanism: Mechanism::Breaker(settings), scope: Scope::Client }
 }
 
 /// A breaker and a semaphore that refuse.
 pub(crate) fn guards() -> [Guard; 2] {
-    let semaphore = Semaphore { permits: 1, when_full: WhenFull::Reject, is_pool: false };
+    let semaphore = Semaphore { permits: 1, when_full: WhenFull::Reject, line: None, is_pool: false };
     let slots = Guard { name: "slots".into(), mechanism: Mechanism::Semaphore(semaphore), scope: Scope::Client };
     [breaker(), slots]
 }

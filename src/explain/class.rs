@@ -321,8 +321,8 @@ mod tests {
     #[test]
     fn each_refusal_of_a_guard_has_a_row_and_is_seen_by_the_layers_outside_of_it() {
         // By hand: `again` repeats anything three times; the SDK inside of the semaphore does not see its refusals.
-        let semaphore = Semaphore { permits: 5, when_full: WhenFull::Reject, is_pool: false };
-        let pool = Semaphore { permits: 5, when_full: WhenFull::Wait(None), is_pool: true };
+        let semaphore = Semaphore { permits: 5, when_full: WhenFull::Reject, line: None, is_pool: false };
+        let pool = Semaphore { permits: 5, when_full: WhenFull::Wait(None), line: None, is_pool: true };
         let guard = |name: &str, mechanism| Guard { name: name.into(), mechanism, scope: Scope::Client };
         let stack = vec![
             element("sockets", Kind::Client, Role::Guard(1)),

@@ -258,7 +258,11 @@ fn breaker_spends_runs(scenario: &Scenario, client: &Client) -> Option<Warning> 
         let guard = &scenario.guards[index];
         match &guard.mechanism {
             Mechanism::Breaker(breaker) if breaker.when_open == WhenOpen::Reject => Some((guard, breaker)),
-            Mechanism::Breaker(_) | Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => None,
+            Mechanism::Breaker(_)
+            | Mechanism::Pacer(_)
+            | Mechanism::Semaphore(_)
+            | Mechanism::Size(_)
+            | Mechanism::Throttle(_) => None,
         }
     })?;
     let interval = words::duration(Ladder::own(policy).waits.first().map_or(SimDuration::ZERO, |wait| wait.from));
@@ -266,7 +270,7 @@ fn breaker_spends_runs(scenario: &Scenario, client: &Client) -> Option<Warning> 
         "while `{}` is open ({} at a time), a job that meets it spends one of its {runs} runs without a request; \
          the next run comes after {interval}",
         guard.name,
-        words::duration(breaker.open),
+        words::duration(breaker.open.first),
     );
     let remedy = Remedy { path: format!("guards.{}.breaker.when_open", guard.name), value: "\"hold\"".into() };
     Some(Warning::set(Code::BreakerSpendsRuns, message, remedy))

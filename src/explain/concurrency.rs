@@ -47,7 +47,7 @@ fn semaphores<'a>(
         let guard = &scenario.guards[index];
         match &guard.mechanism {
             Mechanism::Semaphore(semaphore) => Some((at, guard, semaphore)),
-            Mechanism::Breaker(_) | Mechanism::Pacer(_) | Mechanism::Size(_) => None,
+            Mechanism::Breaker(_) | Mechanism::Pacer(_) | Mechanism::Size(_) | Mechanism::Throttle(_) => None,
         }
     })
 }
@@ -99,6 +99,9 @@ fn too_few_permits(scenario: &Scenario, guard: &Guard) -> Option<Warning> {
     let of_process = if guard.scope == Scope::Process { " of a process" } else { "" };
     let rest = match semaphore.when_full {
         WhenFull::Reject => "the others are refused at once".to_owned(),
+        WhenFull::Wait(_) if semaphore.line.is_some() => {
+            "the others stand in line, or are refused where it is full".to_owned()
+        }
         WhenFull::Wait(None) => "the others stand in line, and take no other job meanwhile".to_owned(),
         WhenFull::Wait(Some(longest)) => {
             format!("the others stand in line, and fail after {}", words::duration(longest))
@@ -176,7 +179,7 @@ mod tests {
         let mut scenario = one_job(client("c", vec![inner("sdk", sdk(3)), guard]), &["a"]);
         scenario.traffic[0].kind = crate::traffic::TaskKind::Jobs { workers, processes: 2 };
         let when_full = WhenFull::Wait(is_pool.then_some(SimDuration::from_secs(5)));
-        let semaphore = Semaphore { permits, when_full, is_pool };
+        let semaphore = Semaphore { permits, when_full, line: None, is_pool };
         scenario.guards = vec![Guard { name: "slots".into(), mechanism: Mechanism::Semaphore(semaphore), scope }];
         scenario
     }

@@ -3,7 +3,9 @@
 use crate::policy::circuit_breaker::{BreakerCounts, WhenOpen};
 use crate::policy::hint::AboveCap;
 use crate::policy::pacer::{Counts, Slept};
+use crate::policy::recovery::{HalfOpen, Late, OnClose, OpenTime};
 use crate::policy::stack::{Place, Requeue, Resume};
+use crate::policy::trip::Trip;
 use crate::policy::{
     Backoff, CircuitBreaker, Classification, Client, Element, Guard, HintRule, Jitter, Kind, Mechanism, OutcomeSet,
     Pacer, RetryPolicy, Role, Scope, StatusSet, Timeouts, TokenBucket,
@@ -199,14 +201,14 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
             counts: BreakerCounts::Responses,
             statuses: StatusSet::EMPTY.with(529).with(503),
             outcomes: OutcomeSet::EMPTY,
-            last: 20,
-            minimum: 20,
-            threshold: 0.3,
-            open: SimDuration::from_mins(1),
+            trip: Trip::share(20, 0.3),
+            open: OpenTime::fixed(SimDuration::from_mins(1)),
             when_open: WhenOpen::Reject,
             pauses_workers: true,
-            probes: 0,
-            clear_on_close: true,
+            half_open: HalfOpen::with(0, WhenOpen::Reject),
+            late: Late::IGNORED,
+            on_close: OnClose::Clear,
+            hides_the_last_failure: false,
         }),
         scope: Scope::Process,
     };

@@ -8,8 +8,10 @@ use super::worst::unit;
 use crate::policy::circuit_breaker::{BreakerCounts, WhenOpen};
 use crate::policy::hint::AboveCap;
 use crate::policy::pacer::Slept;
+use crate::policy::recovery::OpenTime;
 use crate::policy::retry::DeadlineCheck;
 use crate::policy::stack::{Place, Requeue, Resume};
+use crate::policy::trip::Evidence;
 use crate::policy::{
     Backoff, Classification, Client, Element, Fallback, Guard, Hedge, HintRule, Jitter, Kind, Mechanism, Outcome,
     OutcomeSet, RetryPolicy, Role, Scope, StatusSet, WhenFull,
@@ -326,6 +328,11 @@ fn hint_words(policy: &RetryPolicy) -> String {
     }
 }
 
+fn open_time(open: &OpenTime) -> String {
+    let first = words::duration(open.first);
+    if open.factor > 1.0 { format!("{first} and longer, {} at most", words::duration(open.cap)) } else { first }
+}
+
 fn guard_words(guard: &Guard) -> String {
     let scope = match guard.scope {
         Scope::Worker | Scope::Process | Scope::Class | Scope::Client => format!("one per {}", guard.scope.word()),
@@ -341,8 +348,18 @@ fn guard_words(guard: &Guard) -> String {
                 WhenOpen::Reject => "rejects",
                 WhenOpen::Hold => "holds",
             };
-            let (share, time) = (words::percent(breaker.threshold), words::duration(breaker.open));
-            format!("opens above {share} of the last {} {counted}, {open} for {time}; {scope}", breaker.last)
+            let trip = &breaker.trip;
+            let bound = if trip.at_threshold { "from" } else { "above" };
+            let share = format!("{bound} {}", words::percent(trip.threshold));
+            let when = match trip.evidence {
+                Evidence::Consecutive(n) => format!("after {n} failures in a row among {counted}"),
+                Evidence::Last(last) => format!("{share} of the last {last} {counted}"),
+                Evidence::Within(slots) => format!("{share} of the {counted} of {}", words::duration(slots.time)),
+                Evidence::Average(slots) => {
+                    format!("{share} of an average of {} over {counted}", words::duration(slots.time))
+                }
+            };
+            format!("opens {when}, {open} for {}; {scope}", open_time(&breaker.open))
         }
         Mechanism::Pacer(pacer) => {
             let counted = pacer.counts.word().replace('_', " ");
@@ -358,6 +375,10 @@ fn guard_words(guard: &Guard) -> String {
             let permits = words::counted(u64::from(semaphore.permits), what);
             let rest = match semaphore.when_full {
                 WhenFull::Reject => "refuses the rest at once".to_owned(),
+                WhenFull::Wait(_) if semaphore.line.is_some() => {
+                    let most = semaphore.line.unwrap_or_default();
+                    format!("{} wait in line at most, the rest is refused", words::count(u64::from(most)))
+                }
                 WhenFull::Wait(None) => "the rest waits in line".to_owned(),
                 WhenFull::Wait(Some(longest)) => {
                     format!("the rest waits in line, {} at most, then a {error}", words::duration(longest))
@@ -366,6 +387,11 @@ fn guard_words(guard: &Guard) -> String {
             format!("{permits}, held until the result is back, {rest}; {scope}")
         }
         Mechanism::Size(check) => format!("refuses requests of more than {} input tokens", words::count(check.at_most)),
+        Mechanism::Throttle(throttle) => format!(
+            "refuses by chance while the last {} saw more than {} requests for each accepted one; {scope}",
+            words::duration(throttle.window.time),
+            throttle.k
+        ),
     }
 }
 
@@ -386,7 +412,8 @@ mod tests {
     #[test]
     fn guards_say_what_they_bound_and_what_becomes_of_the_rest() {
         let said = |mechanism| guard_words(&Guard { name: "g".into(), mechanism, scope: Scope::Process });
-        let semaphore = |when_full, is_pool| Mechanism::Semaphore(Semaphore { permits: 10, when_full, is_pool });
+        let semaphore =
+            |when_full, is_pool| Mechanism::Semaphore(Semaphore { permits: 10, when_full, line: None, is_pool });
         let five = SimDuration::from_secs(5);
         assert_eq!(
             said(semaphore(WhenFull::Wait(None), false)),

@@ -196,7 +196,11 @@ fn tightest_of(scenario: &Scenario, limit: &Limit, client: &Client) -> Option<(f
             Mechanism::Pacer(pacer) if pacer.counts == limit.counts => {
                 Some((pacer.highest_rate(), requests_inside(client, at)))
             }
-            Mechanism::Pacer(_) | Mechanism::Breaker(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => None,
+            Mechanism::Pacer(_)
+            | Mechanism::Breaker(_)
+            | Mechanism::Semaphore(_)
+            | Mechanism::Size(_)
+            | Mechanism::Throttle(_) => None,
         },
         Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) | Role::Fallback(_) => None,
     });

@@ -91,7 +91,11 @@ fn pacer<'a>(scenario: &'a Scenario, class: &TrafficClass, demand: &Demand) -> O
 fn pacer_of(guard: &Guard, counts: Counts) -> Option<&Pacer> {
     match &guard.mechanism {
         Mechanism::Pacer(pacer) if pacer.counts == counts => Some(pacer),
-        Mechanism::Pacer(_) | Mechanism::Breaker(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => None,
+        Mechanism::Pacer(_)
+        | Mechanism::Breaker(_)
+        | Mechanism::Semaphore(_)
+        | Mechanism::Size(_)
+        | Mechanism::Throttle(_) => None,
     }
 }
 
@@ -102,7 +106,7 @@ fn limit_per(scenario: &Scenario, limit: &str, guard: &Guard) -> f64 {
     match &guard.mechanism {
         // What it credits twice it may be given half of.
         Mechanism::Pacer(pacer) => rate * pacer.bucket.per().as_secs_f64() / pacer.slept.times(),
-        Mechanism::Breaker(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => 0.0,
+        Mechanism::Breaker(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) | Mechanism::Throttle(_) => 0.0,
     }
 }
 

@@ -195,11 +195,13 @@ fn of_layer(policy: &RetryPolicy, capacity: &Capacity) -> f64 {
     let most = policy.max_attempts.map_or(f64::INFINITY, f64::from);
     let paid = match &policy.budget {
         None | Some(RetryBudget::ActiveShare(_)) => f64::INFINITY,
+        // What comes back with time pays for as many as it can, however few calls there are.
+        Some(RetryBudget::Quota(quota)) if quota.refill_thousandths > 0 => f64::INFINITY,
         // Nothing is given back while nothing succeeds.
         Some(RetryBudget::Quota(quota)) => f64::from(quota.deposit) / f64::from(quota.cost.max(1)),
         // Each failure is one of a call: where all of them fail, no share below all of them leaves a retry.
         Some(RetryBudget::Throttle(_) | RetryBudget::FailureShare(_)) => 0.0,
-        Some(RetryBudget::Deposits(deposits)) => deposits.ratio,
+        Some(RetryBudget::Deposits(deposits)) => deposits.pays_for(),
     };
     most.min(1.0 + paid)
 }

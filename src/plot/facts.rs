@@ -103,7 +103,7 @@ impl<'a> Facts<'a> {
             Mechanism::Breaker(_) => Guards { breaker: true, ..kinds },
             Mechanism::Semaphore(_) => Guards { line: true, ..kinds },
             // It lets nobody wait.
-            Mechanism::Size(_) => kinds,
+            Mechanism::Size(_) | Mechanism::Throttle(_) => kinds,
         })
     }
 

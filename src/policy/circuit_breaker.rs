@@ -1,12 +1,18 @@
-//! A circuit breaker stops sending while the upstream is failing (Nygard 2007, "Release It!"). It opens when the
-//! share of failures among the last `n` counted results passes a threshold, refuses for a while, and closes again:
-//! at once, or after a number of probes have come back well.
+//! A circuit breaker stops sending while the upstream is failing (Nygard 2007, "Release It!"). It opens when too many
+//! of the counted results are failures ([`super::trip`]), refuses for a while, and closes again: at once, or after a
+//! number of probes have come back well.
+//!
+//! Libraries agree on that and on little else: how many probes pass at once and what the others do meanwhile, what a
+//! result does that comes late, whether closing forgets. Each of these is a setting of its own; a library is a set of
+//! them.
 //!
 //! What is counted decides whether it ever trips: counted per call, a client that retries four times shows the
 //! breaker a failure only when all four fail (q⁴), while counted per response it sees each one.
 
 use super::answer::{Answer, Outcome};
 use super::classify::{OutcomeSet, StatusSet, is_among};
+use super::recovery::{HalfOpen, Late, OnClose, OpenTime, Others};
+use super::trip::{Seen, ShareOf, Trip};
 use crate::units::{SimDuration, SimTime};
 
 /// What feeds a breaker.
@@ -27,7 +33,7 @@ pub enum WhenOpen {
     Hold,
 }
 
-/// The settings of a breaker over the last `n` results.
+/// The settings of a breaker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CircuitBreaker {
     /// What feeds it.
@@ -36,22 +42,22 @@ pub struct CircuitBreaker {
     pub statuses: StatusSet,
     /// Failures without a status that count as failures.
     pub outcomes: OutcomeSet,
-    /// The number of results that are looked at; from 1 to 4096.
-    pub last: u32,
-    /// Results that must be there before it can open.
-    pub minimum: u32,
-    /// It opens when the share of failures is above this, from 0 to 1.
-    pub threshold: f64,
+    /// When it opens.
+    pub trip: Trip,
     /// How long it stays open.
-    pub open: SimDuration,
+    pub open: OpenTime,
     /// What it does to those who want to pass while it is open.
     pub when_open: WhenOpen,
     /// Whether workers stop taking jobs from the queue while it is open.
     pub pauses_workers: bool,
-    /// Results that must come back well before it closes after the open time; 0 closes it at once.
-    pub probes: u32,
-    /// Whether closing forgets the results seen before.
-    pub clear_on_close: bool,
+    /// How it tries whether the upstream is well again.
+    pub half_open: HalfOpen,
+    /// What results do that come back while it is open.
+    pub late: Late,
+    /// What becomes of the results seen before when it closes.
+    pub on_close: OnClose,
+    /// Whether the layers outside see a short circuit in place of the failure that opened it.
+    pub hides_the_last_failure: bool,
 }
 
 /// What happens at a guard's place in the stack.
@@ -103,26 +109,26 @@ pub enum Phase {
 #[derive(Clone, Debug)]
 pub struct BreakerState {
     phase: Phase,
-    /// Ring of the last results, one bit each: 1 is a failure.
-    ring: Box<[u64]>,
-    next: u32,
-    seen: u32,
-    failures: u32,
+    seen: Seen,
+    /// How long it is open, or was when it was last.
+    open_time: SimDuration,
     /// How often it opened.
     pub trips: u32,
+}
+
+/// What one result did to a breaker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// It ended the half-open phase: who waits may ask again.
+    pub ends_half_open: bool,
+    /// It opened the breaker, or started its open time over.
+    pub opens: bool,
 }
 
 impl CircuitBreaker {
     /// A closed breaker that has seen nothing.
     pub fn closed(&self) -> BreakerState {
-        BreakerState {
-            phase: Phase::Closed,
-            ring: vec![0; self.last.div_ceil(64) as usize].into_boxed_slice(),
-            next: 0,
-            seen: 0,
-            failures: 0,
-            trips: 0,
-        }
+        BreakerState { phase: Phase::Closed, seen: self.trip.nothing_seen(), open_time: SimDuration::ZERO, trips: 0 }
     }
 
     /// Whether this result counts as a failure.
@@ -133,6 +139,7 @@ impl CircuitBreaker {
     /// What the breaker says to someone who wants to pass at `now`.
     pub fn enter(&self, state: &mut BreakerState, now: SimTime) -> Gate {
         self.settle(state, now);
+        self.trip.came(&mut state.seen, now);
         match &mut state.phase {
             Phase::Closed => Gate::Pass,
             Phase::Open(until) => match self.when_open {
@@ -140,13 +147,13 @@ impl CircuitBreaker {
                 WhenOpen::Hold => Gate::Wait(*until),
             },
             Phase::HalfOpen { out, well } => {
-                if *out + *well < self.probes {
+                if self.half_open.admits(*out, *well) {
                     *out += 1;
                     return Gate::Pass;
                 }
-                match self.when_open {
-                    WhenOpen::Reject => Gate::Refuse(Outcome::ShortCircuited),
-                    WhenOpen::Hold => Gate::Park,
+                match self.half_open.others {
+                    Others::Wait => Gate::Park,
+                    Others::Reject | Others::Pass => Gate::Refuse(Outcome::ShortCircuited),
                 }
             }
         }
@@ -157,7 +164,9 @@ impl CircuitBreaker {
         self.settle(state, now);
         match state.phase {
             Phase::Open(until) if self.pauses_workers => Pause::Until(until),
-            Phase::HalfOpen { out, well } if self.pauses_workers && out + well >= self.probes => Pause::UntilItChanges,
+            Phase::HalfOpen { out, well } if self.pauses_workers && !self.half_open.admits(out, well) => {
+                Pause::UntilItChanges
+            }
             Phase::Open(_) | Phase::Closed | Phase::HalfOpen { .. } => Pause::No,
         }
     }
@@ -174,46 +183,67 @@ impl CircuitBreaker {
         }
     }
 
-    /// Takes one result into account; says whether the breaker leaves its half-open phase by it. What was never sent
-    /// says nothing about the upstream.
-    pub fn record(&self, state: &mut BreakerState, answer: &Answer, now: SimTime) -> bool {
+    /// Takes one result into account: of a probe, which was let through while the breaker was half open, or of another
+    /// call. What was never sent says nothing about the upstream.
+    pub fn record(&self, state: &mut BreakerState, answer: &Answer, of_a_probe: bool, now: SimTime) -> Recorded {
         if !answer.outcome.was_sent() {
-            return false;
+            return Recorded::default();
         }
         self.settle(state, now);
         let was_half_open = matches!(state.phase, Phase::HalfOpen { .. });
-        self.count(state, self.is_failure(answer), now);
-        was_half_open && !matches!(state.phase, Phase::HalfOpen { .. })
+        let opens = self.count(state, self.is_failure(answer), of_a_probe, now);
+        Recorded { ends_half_open: was_half_open && !matches!(state.phase, Phase::HalfOpen { .. }), opens }
     }
 
-    fn count(&self, state: &mut BreakerState, failed: bool, now: SimTime) {
-        match &mut state.phase {
-            Phase::Open(_) => {}
-            Phase::HalfOpen { out, well } => {
-                if failed {
-                    self.trip(state, now);
-                } else {
-                    *out = out.saturating_sub(1);
-                    *well += 1;
-                    if *well >= self.probes {
-                        state.phase = Phase::Closed;
-                        state.forget_if(self.clear_on_close);
-                    }
-                }
-            }
+    fn count(&self, state: &mut BreakerState, failed: bool, of_a_probe: bool, now: SimTime) -> bool {
+        state.seen.follow(failed);
+        if self.trip.share_of == ShareOf::Calls || state.phase == Phase::Closed {
+            self.trip.push(&mut state.seen, failed, now);
+        }
+        let opens = match &mut state.phase {
+            Phase::Open(_) => failed && self.late.failure_restarts,
+            Phase::HalfOpen { .. } => failed,
             Phase::Closed => {
-                state.push(failed, self.last);
-                let share = f64::from(state.failures) / f64::from(state.seen);
-                if state.seen >= self.minimum && share > self.threshold {
-                    self.trip(state, now);
+                failed && of_a_probe && self.late.probes_decide || self.trip.opens(&state.seen, failed, now)
+            }
+        };
+        match &mut state.phase {
+            _ if opens => self.trip(state, now),
+            Phase::Open(_) if !failed && of_a_probe && self.late.probes_decide => self.close(state, now),
+            Phase::Open(_) | Phase::Closed => {}
+            Phase::HalfOpen { out, well } => {
+                *out = out.saturating_sub(1);
+                *well += 1;
+                if *well >= self.half_open.probes {
+                    self.close(state, now);
                 }
             }
         }
+        opens
     }
 
     fn trip(&self, state: &mut BreakerState, now: SimTime) {
-        state.phase = Phase::Open(now + self.open);
-        state.trips += 1;
+        match state.phase {
+            Phase::Closed => state.open_time = self.open.first.min(self.open.cap),
+            Phase::HalfOpen { .. } => state.open_time = self.open.next(state.open_time),
+            // The same opening lasts longer.
+            Phase::Open(_) => {}
+        }
+        state.trips += u32::from(!matches!(state.phase, Phase::Open(_)));
+        state.phase = Phase::Open(self.open.end(state.open_time, now));
+    }
+
+    /// It closes because a result came back well.
+    fn close(&self, state: &mut BreakerState, now: SimTime) {
+        self.closes(state, now);
+        if self.on_close == OnClose::CountProbe {
+            self.trip.push(&mut state.seen, false, now);
+        }
+    }
+
+    fn closes(&self, state: &mut BreakerState, now: SimTime) {
+        state.phase = Phase::Closed;
+        self.trip.closes(&mut state.seen, self.on_close != OnClose::Keep, now);
     }
 
     /// Moves an open breaker on when its time is over.
@@ -222,9 +252,8 @@ impl CircuitBreaker {
         if now < until {
             return;
         }
-        if self.probes == 0 {
-            state.phase = Phase::Closed;
-            state.forget_if(self.clear_on_close);
+        if self.half_open.probes == 0 {
+            self.closes(state, now);
         } else {
             state.phase = Phase::HalfOpen { out: 0, well: 0 };
         }
@@ -237,23 +266,9 @@ impl BreakerState {
         self.phase
     }
 
-    fn push(&mut self, failed: bool, last: u32) {
-        let (word, bit) = ((self.next / 64) as usize, self.next % 64);
-        if self.seen == last {
-            self.failures -= (self.ring[word] >> bit & 1) as u32;
-        } else {
-            self.seen += 1;
-        }
-        self.ring[word] = self.ring[word] & !(1 << bit) | u64::from(failed) << bit;
-        self.failures += u32::from(failed);
-        self.next = (self.next + 1) % last;
-    }
-
-    fn forget_if(&mut self, clear: bool) {
-        if clear {
-            self.ring.fill(0);
-            (self.next, self.seen, self.failures) = (0, 0, 0);
-        }
+    /// What it has seen.
+    pub const fn seen(&self) -> &Seen {
+        &self.seen
     }
 }
 
@@ -268,23 +283,23 @@ mod tests {
             counts: BreakerCounts::Responses,
             statuses: StatusSet::EMPTY.with(529),
             outcomes: OutcomeSet::EMPTY,
-            last: 20,
-            minimum: 20,
-            threshold: 0.3,
-            open: SimDuration::from_mins(1),
+            trip: Trip::share(20, 0.3),
+            open: OpenTime::fixed(SimDuration::from_mins(1)),
             when_open: WhenOpen::Reject,
             pauses_workers: false,
-            probes: 0,
-            clear_on_close: true,
+            half_open: HalfOpen::with(0, WhenOpen::Reject),
+            late: Late::IGNORED,
+            on_close: OnClose::Clear,
+            hides_the_last_failure: false,
         }
     }
 
     fn feed(breaker: &CircuitBreaker, state: &mut BreakerState, failures: u32, good: u32, now: SimTime) {
         for _ in 0..failures {
-            breaker.record(state, &Answer::refused(529), now);
+            breaker.record(state, &Answer::refused(529), false, now);
         }
         for _ in 0..good {
-            breaker.record(state, &Answer::DELIVERED, now);
+            breaker.record(state, &Answer::DELIVERED, false, now);
         }
     }
 
@@ -316,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_kept_window_trips_again_on_the_first_failure() {
-        let breaker = CircuitBreaker { clear_on_close: false, ..breaker() };
+        let breaker = CircuitBreaker { on_close: OnClose::Keep, ..breaker() };
         let mut state = breaker.closed();
         feed(&breaker, &mut state, 20, 0, SimTime::ZERO);
         let later = SimTime::ZERO + SimDuration::from_mins(1);
@@ -327,7 +342,7 @@ mod tests {
 
     #[test]
     fn a_half_open_breaker_lets_its_probes_pass_and_no_more() {
-        let breaker = CircuitBreaker { probes: 2, ..breaker() };
+        let breaker = CircuitBreaker { half_open: HalfOpen::with(2, WhenOpen::Reject), ..breaker() };
         let mut state = breaker.closed();
         feed(&breaker, &mut state, 20, 0, SimTime::ZERO);
         let later = SimTime::ZERO + SimDuration::from_mins(1);
@@ -349,25 +364,31 @@ mod tests {
 
     #[test]
     fn a_half_open_breaker_holds_and_pauses_until_its_probe_is_back() {
-        let breaker = CircuitBreaker { when_open: WhenOpen::Hold, pauses_workers: true, probes: 1, ..breaker() };
+        let breaker = CircuitBreaker {
+            when_open: WhenOpen::Hold,
+            pauses_workers: true,
+            half_open: HalfOpen::with(1, WhenOpen::Hold),
+            ..breaker()
+        };
         let mut state = breaker.closed();
         feed(&breaker, &mut state, 20, 0, SimTime::ZERO);
         let later = SimTime::ZERO + SimDuration::from_mins(1);
         assert_eq!(breaker.pause(&mut state, later), Pause::No);
         assert_eq!([0; 2].map(|_| breaker.enter(&mut state, later)), [Gate::Pass, Gate::Park]);
         assert_eq!(breaker.pause(&mut state, later), Pause::UntilItChanges);
-        assert!(breaker.record(&mut state, &Answer::DELIVERED, later), "its probe closes it");
+        let probe = breaker.record(&mut state, &Answer::DELIVERED, true, later);
+        assert_eq!(probe, Recorded { ends_half_open: true, opens: false });
         assert_eq!((breaker.enter(&mut state, later), breaker.pause(&mut state, later)), (Gate::Pass, Pause::No));
     }
 
     #[test]
     fn a_probe_that_was_never_sent_makes_room_for_another() {
-        let breaker = CircuitBreaker { probes: 1, ..breaker() };
+        let breaker = CircuitBreaker { half_open: HalfOpen::with(1, WhenOpen::Reject), ..breaker() };
         let mut state = breaker.closed();
         feed(&breaker, &mut state, 20, 0, SimTime::ZERO);
         let later = SimTime::ZERO + SimDuration::from_mins(1);
         assert_eq!([0; 2].map(|_| breaker.enter(&mut state, later)), [Gate::Pass, REFUSE]);
-        assert!(!breaker.record(&mut state, &Answer::SHORT_CIRCUITED, later));
+        assert_eq!(breaker.record(&mut state, &Answer::SHORT_CIRCUITED, true, later), Recorded::default());
         assert!(breaker.probe_was_not_sent(&mut state));
         assert_eq!(breaker.enter(&mut state, later), Gate::Pass);
     }

@@ -6,8 +6,9 @@
 //! spent late leaves a debt, which the next deposits pay first. The reserve is a lump: ten retries a second over ten
 //! seconds are a hundred at once, and then none until these expire.
 //!
-//! Time is kept in tenths of the expiry, as Finagle does: nine that are over and the one that is being filled. tower
-//! keeps ten, but closes two of them whenever a tenth ends late, so that under traffic its memory is half as long.
+//! Time is kept in tenths of the expiry: in Finagle nine that are over and the one that is being filled. tower keeps ten,
+//! but closes two of them whenever a tenth ends late, so that under traffic its memory is half as long; and it counts in
+//! whole deposits, so that a ratio of 0.3 is a third and one of 0.7 is 1.
 
 use crate::units::{SimDuration, SimTime};
 
@@ -20,13 +21,24 @@ pub struct Deposits {
     pub per_second: u32,
     /// When a deposit, and a withdrawal, is forgotten.
     pub expiry: SimDuration,
+    /// Whose account it is.
+    pub arithmetic: Arithmetic,
+}
+
+/// How an account is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// As in Finagle: thousandths of a deposit, and nine slots that are over.
+    Finagle,
+    /// As in tower: whole deposits, ten slots that are over, and a slot that ends late ends the next one too.
+    Tower,
 }
 
 /// What is in an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DepositsState {
     /// What was paid in less what was taken out, in thousandths of a deposit, slot by slot of a tenth of the expiry.
-    slots: [i64; CLOSED],
+    slots: [i64; MOST_CLOSED],
     /// The same of the slot that is being filled.
     open: i64,
     /// Where the open slot will be kept.
@@ -35,8 +47,8 @@ pub struct DepositsState {
     since: SimTime,
 }
 
-/// Slots that are over and still count.
-const CLOSED: usize = 9;
+/// The most slots that are over and still count.
+const MOST_CLOSED: usize = 10;
 
 /// How many slots the expiry has.
 const SLOTS: u64 = 10;
@@ -47,7 +59,7 @@ const DEPOSIT: i64 = 1_000;
 impl Deposits {
     /// An account in which nobody has paid anything yet.
     pub const fn opened(&self) -> DepositsState {
-        DepositsState { slots: [0; CLOSED], open: 0, index: 0, since: SimTime::ZERO }
+        DepositsState { slots: [0; MOST_CLOSED], open: 0, index: 0, since: SimTime::ZERO }
     }
 
     /// A request pays in.
@@ -68,14 +80,32 @@ impl Deposits {
         enough
     }
 
-    /// What a retry costs, in thousandths of a deposit.
-    fn price(&self) -> i64 {
-        if self.ratio > 0.0 { ((DEPOSIT as f64 / self.ratio) as i64).max(1) } else { DEPOSIT }
+    /// How much of a retry one request pays for.
+    pub fn pays_for(&self) -> f64 {
+        match self.arithmetic {
+            Arithmetic::Tower if self.ratio > 0.0 => DEPOSIT as f64 / self.price() as f64,
+            Arithmetic::Tower | Arithmetic::Finagle => self.ratio,
+        }
     }
 
-    /// What can be taken out.
-    fn balance(&self, state: &DepositsState) -> i64 {
-        let lump = f64::from(self.per_second) * self.expiry.as_secs_f64();
+    /// What a retry costs, in thousandths of a deposit.
+    fn price(&self) -> i64 {
+        if self.ratio <= 0.0 {
+            return DEPOSIT;
+        }
+        if self.arithmetic == Arithmetic::Tower && self.ratio <= 1.0 {
+            return (1.0 / self.ratio) as i64 * DEPOSIT;
+        }
+        ((DEPOSIT as f64 / self.ratio) as i64).max(1)
+    }
+
+    /// What can be taken out, in thousandths of a deposit; below zero where more has expired than was taken out.
+    pub fn balance(&self, state: &DepositsState) -> i64 {
+        let seconds = match self.arithmetic {
+            Arithmetic::Finagle => self.expiry.as_secs_f64(),
+            Arithmetic::Tower => self.expiry.as_secs_f64().floor(),
+        };
+        let lump = f64::from(self.per_second) * seconds;
         let reserve = (lump * self.price() as f64) as i64;
         reserve + state.open + state.slots.iter().sum::<i64>()
     }
@@ -88,15 +118,22 @@ impl Deposits {
         if passed < slot {
             return;
         }
+        let closed = match self.arithmetic {
+            Arithmetic::Finagle => MOST_CLOSED - 1,
+            Arithmetic::Tower => MOST_CLOSED,
+        };
         let close = |state: &mut DepositsState, sum: i64| {
             state.slots[state.index as usize] = sum;
-            state.index = (state.index + 1) % CLOSED as u8;
+            state.index = (state.index + 1) % closed as u8;
         };
         let open = std::mem::take(&mut state.open);
         close(state, open);
-        // Further whole slots in which nothing happened.
-        let empty = passed.as_nanos() / slot.as_nanos() - 1;
-        for _ in 0..empty.min(CLOSED as u64) {
+        // Further whole slots in which nothing happened; for tower also one that has begun.
+        let empty = match self.arithmetic {
+            Arithmetic::Finagle => passed.as_nanos() / slot.as_nanos() - 1,
+            Arithmetic::Tower => (passed.as_nanos() - 1) / slot.as_nanos(),
+        };
+        for _ in 0..empty.min(closed as u64) {
             close(state, 0);
         }
         state.since = now;
@@ -120,7 +157,7 @@ mod tests {
     }
 
     const fn account(ratio: f64, per_second: u32, expiry_s: u64) -> Deposits {
-        Deposits { ratio, per_second, expiry: SimDuration::from_secs(expiry_s) }
+        Deposits { ratio, per_second, expiry: SimDuration::from_secs(expiry_s), arithmetic: Arithmetic::Finagle }
     }
 
     /// Finagle's defaults, and tower's.

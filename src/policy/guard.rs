@@ -1,6 +1,7 @@
 //! A guard stands somewhere in a stack and may forbid or delay what passes. It has a name, because several clients may
 //! share one, and a scope, because whether eight workers share a breaker or own eight decides when it trips.
 
+use super::adaptive_throttle::AdaptiveThrottle;
 use super::answer::Outcome;
 use super::circuit_breaker::{CircuitBreaker, WhenOpen};
 use super::pacer::Pacer;
@@ -45,6 +46,8 @@ pub enum Mechanism {
     Semaphore(Semaphore),
     /// Keeps requests back that are too large.
     Size(SizeCheck),
+    /// Refuses by chance while the provider accepts too few.
+    Throttle(AdaptiveThrottle),
 }
 
 /// A check of a request's size before it is sent. It has no state.
@@ -62,6 +65,7 @@ impl Mechanism {
             Mechanism::Pacer(_) => None,
             Mechanism::Semaphore(semaphore) => semaphore.can_refuse().then_some(semaphore.refusal()),
             Mechanism::Size(_) => Some(Outcome::TooLarge),
+            Mechanism::Throttle(_) => Some(Outcome::ShortCircuited),
         }
     }
 
@@ -70,8 +74,10 @@ impl Mechanism {
         match self {
             Mechanism::Breaker(breaker) => matches!(breaker.when_open, WhenOpen::Reject),
             Mechanism::Pacer(_) => false,
-            Mechanism::Semaphore(semaphore) => matches!(semaphore.when_full, WhenFull::Reject),
-            Mechanism::Size(_) => true,
+            Mechanism::Semaphore(semaphore) => {
+                matches!(semaphore.when_full, WhenFull::Reject) || semaphore.line.is_some()
+            }
+            Mechanism::Size(_) | Mechanism::Throttle(_) => true,
         }
     }
 
@@ -83,11 +89,17 @@ impl Mechanism {
             Mechanism::Semaphore(semaphore) if semaphore.is_pool => "pool",
             Mechanism::Semaphore(_) => "semaphore",
             Mechanism::Size(_) => "size",
+            Mechanism::Throttle(_) => "throttle",
         }
     }
 }
 
 impl Guard {
+    /// Whether it decides by chance.
+    pub const fn is_by_chance(&self) -> bool {
+        matches!(&self.mechanism, Mechanism::Throttle(_))
+    }
+
     /// Whether it is a pool of connections.
     pub const fn is_pool(&self) -> bool {
         matches!(&self.mechanism, Mechanism::Semaphore(semaphore) if semaphore.is_pool)

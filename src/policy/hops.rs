@@ -84,7 +84,10 @@ impl Client {
     pub(super) fn drop_parts(&self, from: usize, to: usize, states: &[LayerState], now: SimTime, host: &mut impl Host) {
         for (at, state) in states.iter().enumerate().take(to).skip(from) {
             match &self.elements[at].role {
-                Role::Guard(guard) => host.passed_back(*guard, &Answer::SHORT_CIRCUITED, now),
+                Role::Guard(guard) => {
+                    // A result that nobody waits for is nobody's short circuit.
+                    host.passed_back(*guard, &Answer::SHORT_CIRCUITED, now);
+                }
                 Role::Retry(policy) | Role::Queue(policy, _) | Role::Fallback(Fallback { policy, .. }) => {
                     if let Some(budget) = &policy.budget {
                         if state.paid > 0 {

@@ -34,12 +34,19 @@ pub trait Host {
     fn draws(&self, element: usize, attempt: u32) -> Self::Source;
     /// What the guard says to someone who wants to pass.
     fn pass(&mut self, guard: usize, now: SimTime) -> Gate;
-    /// A result passes outward through the guard's place.
-    fn passed_back(&mut self, guard: usize, answer: &Answer, now: SimTime);
+    /// A result passes outward through the guard's place; says whether the layers outside see a short circuit in its
+    /// place.
+    fn passed_back(&mut self, guard: usize, answer: &Answer, now: SimTime) -> bool;
     /// The retry budget of the element at this index hears of a failure; says what a retry costs, where one is wanted
     /// and allowed.
     fn pay(&mut self, element: usize, budget: &RetryBudget, answer: &Answer, wanted: bool, now: SimTime)
     -> Option<u32>;
+    /// A retry is waited for whose budget, of the element at this index, is asked when the wait is over.
+    fn keep(&mut self, _element: usize, _answer: &Answer) {}
+    /// Asks such a budget; where it does not pay, gives back the failure that was to be repeated.
+    fn still_pays(&mut self, _element: usize, _budget: &RetryBudget) -> Option<Answer> {
+        None
+    }
     /// The retry budget of the element at this index hears of a success, after a last retry that cost so much.
     fn repay(&mut self, element: usize, budget: &RetryBudget, last_cost: Option<u32>);
     /// The retry budget of the element at this index hears of a call that moves.

@@ -4,6 +4,7 @@
 //! Settings take the plain noun ([`RetryPolicy`], [`CircuitBreaker`], [`Pacer`]); what changes during a run takes
 //! `…State`.
 
+pub mod adaptive_throttle;
 pub mod answer;
 pub mod backoff;
 pub mod ban;
@@ -28,15 +29,19 @@ pub mod meter;
 mod oversleep;
 pub mod pacer;
 pub mod permanent;
+pub mod recovery;
 pub mod retry;
 pub mod retry_budget;
 pub mod semaphore;
 pub mod sliding_log;
 pub mod sliding_weighted;
+pub mod slots;
 pub mod stack;
 pub mod timeouts;
 pub mod token_bucket;
+pub mod trip;
 
+pub use adaptive_throttle::AdaptiveThrottle;
 pub use answer::{Answer, Code, Hint, Outcome};
 pub use backoff::Backoff;
 pub use circuit_breaker::{BreakerState, CircuitBreaker};

@@ -10,7 +10,7 @@
 use super::answer::Answer;
 use super::classify::Classification;
 use super::deposits::{Deposits, DepositsState};
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
 /// The settings of a retry budget.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,14 +36,16 @@ pub struct Quota {
     pub cost: u32,
     /// What it costs after particular failures; the first that matches.
     pub costs: Vec<(Classification, u32)>,
-    /// What a success at the first try gives back.
-    pub refund: u32,
+    /// What a success at the first try gives back, in thousandths of a token.
+    pub refund_thousandths: u64,
     /// What a success after retries gives back.
     pub retried_refund: Refund,
     /// What each call pays in when it comes.
     pub deposit: u32,
     /// A retry must leave so many tokens.
     pub leaves: u32,
+    /// What comes back with every whole second, in thousandths of a token.
+    pub refill_thousandths: u64,
 }
 
 /// What a success after retries gives back.
@@ -51,8 +53,11 @@ pub struct Quota {
 pub enum Refund {
     /// The cost of its last retry.
     LastRetry,
-    /// So many tokens.
-    Tokens(u32),
+    /// The cost of the last retry of the whole client, whichever call made it and whichever succeeds: that has been kept
+    /// since, and is given back once.
+    LastRetryOfClient,
+    /// So many thousandths of a token.
+    Thousandths(u64),
 }
 
 /// The throttle of gRPC (gRFC A6).
@@ -62,6 +67,11 @@ pub struct Throttle {
     pub max_tokens: u32,
     /// What a success gives, in thousandths of a token.
     pub ratio_thousandths: u32,
+    /// Whether the tokens are looked at when the wait before a retry is over, and not when it begins: a call that may not
+    /// be repeated has waited all the same.
+    pub after_wait: bool,
+    /// The share of its tokens that it starts with.
+    pub starts_with: f64,
 }
 
 /// How many calls may be retrying at a time. A call is retrying from when a retry is decided until that is answered.
@@ -95,8 +105,8 @@ pub enum Passage {
 /// The state of a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BudgetState {
-    /// Tokens, in thousandths.
-    Tokens(u64),
+    /// Tokens.
+    Tokens(Tokens),
     /// An account.
     Account(DepositsState),
     /// Calls in the layer.
@@ -115,12 +125,31 @@ pub enum BudgetState {
     },
 }
 
+/// The tokens of a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tokens {
+    /// What is left, in thousandths.
+    thousandths: u64,
+    /// What the last retry cost, in tokens, until a success gives it back.
+    kept: u32,
+    /// Up to when what comes back with time has come back.
+    refilled: SimTime,
+}
+
+impl Tokens {
+    const fn of(thousandths: u64) -> BudgetState {
+        BudgetState::Tokens(Tokens { thousandths, kept: 0, refilled: SimTime::ZERO })
+    }
+}
+
 impl RetryBudget {
     /// A full budget.
     pub fn full(&self) -> BudgetState {
         match self {
-            RetryBudget::Quota(quota) => BudgetState::Tokens(u64::from(quota.capacity) * 1_000),
-            RetryBudget::Throttle(throttle) => BudgetState::Tokens(u64::from(throttle.max_tokens) * 1_000),
+            RetryBudget::Quota(quota) => Tokens::of(u64::from(quota.capacity) * 1_000),
+            RetryBudget::Throttle(throttle) => {
+                Tokens::of((f64::from(throttle.max_tokens) * 1_000.0 * throttle.starts_with).round() as u64)
+            }
             RetryBudget::Deposits(deposits) => BudgetState::Account(deposits.opened()),
             RetryBudget::ActiveShare(_) => BudgetState::Calls { active: 0, retrying: 0 },
             RetryBudget::FailureShare(_) => BudgetState::Tally { calls: 0, failures: 0 },
@@ -133,9 +162,9 @@ impl RetryBudget {
             (Passage::Enters, RetryBudget::Deposits(deposits), BudgetState::Account(account)) => {
                 deposits.deposit(account, now);
             }
-            (Passage::Enters, RetryBudget::Quota(quota), BudgetState::Tokens(thousandths)) => {
-                let most = u64::from(quota.capacity) * 1_000;
-                *thousandths = (*thousandths + u64::from(quota.deposit) * 1_000).min(most);
+            (Passage::Enters, RetryBudget::Quota(quota), BudgetState::Tokens(tokens)) => {
+                quota.refill(tokens, now);
+                quota.give(tokens, u64::from(quota.deposit) * 1_000);
             }
             (Passage::Enters, _, BudgetState::Calls { active, .. }) => *active += 1,
             (Passage::Enters, _, BudgetState::Tally { calls, .. }) => *calls += 1,
@@ -149,21 +178,22 @@ impl RetryBudget {
     /// `wants_retry` is false after the last attempt, when only the failure itself counts.
     pub fn failed(&self, state: &mut BudgetState, answer: &Answer, wants_retry: bool, now: SimTime) -> Option<u32> {
         match (self, state) {
-            (RetryBudget::Quota(quota), BudgetState::Tokens(thousandths)) => {
+            (RetryBudget::Quota(quota), BudgetState::Tokens(tokens)) => {
                 if !wants_retry {
                     return None;
                 }
+                quota.refill(tokens, now);
                 let cost = quota.cost_of(answer);
-                let left = thousandths.checked_sub(u64::from(cost) * 1_000)?;
+                let left = tokens.thousandths.checked_sub(u64::from(cost) * 1_000)?;
                 if left < u64::from(quota.leaves) * 1_000 {
                     return None;
                 }
-                *thousandths = left;
+                (tokens.thousandths, tokens.kept) = (left, cost);
                 Some(cost)
             }
-            (RetryBudget::Throttle(throttle), BudgetState::Tokens(thousandths)) => {
-                *thousandths = thousandths.saturating_sub(1_000);
-                (wants_retry && *thousandths * 2 > u64::from(throttle.max_tokens) * 1_000).then_some(1)
+            (RetryBudget::Throttle(throttle), BudgetState::Tokens(tokens)) => {
+                tokens.thousandths = tokens.thousandths.saturating_sub(1_000);
+                (wants_retry && (throttle.after_wait || throttle.allows(tokens))).then_some(1)
             }
             (RetryBudget::Deposits(deposits), BudgetState::Account(account)) => {
                 (wants_retry && deposits.withdraw(account, now)).then_some(1)
@@ -191,27 +221,79 @@ impl RetryBudget {
         }
     }
 
+    /// Whether it is asked again when the wait before a retry is over.
+    pub const fn is_asked_after_the_wait(&self) -> bool {
+        matches!(self, RetryBudget::Throttle(Throttle { after_wait: true, .. }))
+    }
+
+    /// Whether it allows a retry whose wait is over.
+    pub fn still_allows(&self, state: &BudgetState) -> bool {
+        match (self, state) {
+            (RetryBudget::Throttle(throttle), BudgetState::Tokens(tokens)) => throttle.allows(tokens),
+            _ => true,
+        }
+    }
+
     /// A call that succeeded, after a retry that cost so much, or at its first try.
     pub fn succeeded(&self, state: &mut BudgetState, last_cost: Option<u32>) {
-        let (given, capacity) = match self {
-            RetryBudget::Quota(quota) => {
-                let tokens = match (last_cost, quota.retried_refund) {
-                    (None, _) => quota.refund,
-                    (Some(cost), Refund::LastRetry) => cost,
-                    (Some(_), Refund::Tokens(tokens)) => tokens,
+        match (self, state) {
+            (RetryBudget::Quota(quota), BudgetState::Tokens(tokens)) => {
+                let kept = std::mem::take(&mut tokens.kept);
+                let given = match (last_cost, quota.retried_refund) {
+                    (_, Refund::LastRetryOfClient) if kept > 0 => u64::from(kept) * 1_000,
+                    (None, _) | (Some(_), Refund::LastRetryOfClient) => quota.refund_thousandths,
+                    (Some(cost), Refund::LastRetry) => u64::from(cost) * 1_000,
+                    (Some(_), Refund::Thousandths(thousandths)) => thousandths,
                 };
-                (u64::from(tokens) * 1_000, quota.capacity)
+                quota.give(tokens, given);
             }
-            RetryBudget::Throttle(throttle) => (u64::from(throttle.ratio_thousandths), throttle.max_tokens),
-            RetryBudget::Deposits(_) | RetryBudget::ActiveShare(_) | RetryBudget::FailureShare(_) => return,
-        };
-        if let BudgetState::Tokens(thousandths) = state {
-            *thousandths = (*thousandths + given).min(u64::from(capacity) * 1_000);
+            (RetryBudget::Throttle(throttle), BudgetState::Tokens(tokens)) => {
+                let most = u64::from(throttle.max_tokens) * 1_000;
+                tokens.thousandths = (tokens.thousandths + u64::from(throttle.ratio_thousandths)).min(most);
+            }
+            (
+                RetryBudget::Quota(_)
+                | RetryBudget::Throttle(_)
+                | RetryBudget::Deposits(_)
+                | RetryBudget::ActiveShare(_)
+                | RetryBudget::FailureShare(_),
+                _,
+            ) => {}
+        }
+    }
+
+    /// What is left: tokens, or deposits; nothing where it counts neither.
+    pub fn left(&self, state: &BudgetState) -> Option<f64> {
+        match (self, state) {
+            (RetryBudget::Deposits(deposits), BudgetState::Account(account)) => {
+                Some(deposits.balance(account) as f64 / 1_000.0)
+            }
+            _ => state.tokens(),
         }
     }
 }
 
+impl Throttle {
+    fn allows(&self, tokens: &Tokens) -> bool {
+        tokens.thousandths * 2 > u64::from(self.max_tokens) * 1_000
+    }
+}
+
 impl Quota {
+    fn give(&self, tokens: &mut Tokens, thousandths: u64) {
+        tokens.thousandths = tokens.thousandths.saturating_add(thousandths).min(u64::from(self.capacity) * 1_000);
+    }
+
+    /// Gives what has come back with the whole seconds since the last time.
+    fn refill(&self, tokens: &mut Tokens, now: SimTime) {
+        if self.refill_thousandths == 0 {
+            return;
+        }
+        let seconds = (now - tokens.refilled).as_nanos() / 1_000_000_000;
+        tokens.refilled += SimDuration::from_secs(seconds);
+        self.give(tokens, seconds.saturating_mul(self.refill_thousandths));
+    }
+
     fn cost_of(&self, answer: &Answer) -> u32 {
         self.costs.iter().find(|(kind, _)| kind.matches(answer)).map_or(self.cost, |(_, cost)| *cost)
     }
@@ -221,7 +303,7 @@ impl BudgetState {
     /// The tokens that are left, where there are tokens.
     pub fn tokens(&self) -> Option<f64> {
         match self {
-            BudgetState::Tokens(thousandths) => Some(*thousandths as f64 / 1_000.0),
+            BudgetState::Tokens(tokens) => Some(tokens.thousandths as f64 / 1_000.0),
             BudgetState::Account(_) | BudgetState::Calls { .. } | BudgetState::Tally { .. } => None,
         }
     }
@@ -236,10 +318,11 @@ mod tests {
             capacity: 500,
             cost,
             costs: Vec::new(),
-            refund: 1,
+            refund_thousandths: 1_000,
             retried_refund: Refund::LastRetry,
             deposit: 0,
             leaves: 0,
+            refill_thousandths: 0,
         })
     }
 
@@ -251,10 +334,11 @@ mod tests {
             capacity: 50,
             cost: 10,
             costs: Vec::new(),
-            refund: 0,
-            retried_refund: Refund::Tokens(0),
+            refund_thousandths: 0,
+            retried_refund: Refund::Thousandths(0),
             deposit: 1,
             leaves: 1,
+            refill_thousandths: 0,
         });
         let mut state = budget.full();
         let mut paid = |calls: u32| {
@@ -289,7 +373,12 @@ mod tests {
     #[test]
     fn a_throttle_needs_more_than_half_of_its_tokens() {
         // gRPC: max 10 tokens; the 5th failure in a row leaves exactly half, which is not enough.
-        let budget = RetryBudget::Throttle(Throttle { max_tokens: 10, ratio_thousandths: 100 });
+        let budget = RetryBudget::Throttle(Throttle {
+            max_tokens: 10,
+            ratio_thousandths: 100,
+            after_wait: false,
+            starts_with: 1.0,
+        });
         let mut state = budget.full();
         let allowed: Vec<bool> =
             (0..6).map(|_| budget.failed(&mut state, &Answer::refused(503), true, SimTime::ZERO).is_some()).collect();

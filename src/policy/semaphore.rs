@@ -14,6 +14,8 @@ pub struct Semaphore {
     pub permits: u32,
     /// What it does to someone who finds no permit.
     pub when_full: WhenFull,
+    /// The most who may stand in line; whoever comes to a full line is refused. `None` is everybody.
+    pub line: Option<u32>,
     /// Whether the permits are connections: running out of them is an error of its own.
     pub is_pool: bool,
 }
@@ -52,11 +54,11 @@ impl Semaphore {
 
     /// Whether it can refuse at all.
     pub const fn can_refuse(&self) -> bool {
-        !matches!(self.when_full, WhenFull::Wait(None))
+        !matches!((self.when_full, self.line), (WhenFull::Wait(None), None))
     }
 
-    /// What it says to someone who wants to pass; a permit is taken where one is free.
-    pub fn enter(&self, state: &mut SemaphoreState, now: SimTime) -> Gate {
+    /// What it says to someone who wants to pass while so many stand in line; a permit is taken where one is free.
+    pub fn enter(&self, state: &mut SemaphoreState, in_line: usize, now: SimTime) -> Gate {
         if state.in_use < self.permits {
             state.in_use += 1;
             state.most_in_use = state.most_in_use.max(state.in_use);
@@ -64,6 +66,7 @@ impl Semaphore {
         }
         match self.when_full {
             WhenFull::Reject => Gate::Refuse(self.refusal()),
+            WhenFull::Wait(_) if self.line.is_some_and(|most| in_line >= most as usize) => Gate::Refuse(self.refusal()),
             WhenFull::Wait(None) => Gate::Line(SimTime::NEVER),
             WhenFull::Wait(Some(longest)) => Gate::Line(now + longest),
         }
@@ -81,21 +84,24 @@ impl Semaphore {
 mod tests {
     use super::*;
 
-    const TWO: Semaphore = Semaphore { permits: 2, when_full: WhenFull::Reject, is_pool: false };
+    const TWO: Semaphore = Semaphore { permits: 2, when_full: WhenFull::Reject, line: None, is_pool: false };
 
     #[test]
     fn so_many_pass_and_the_next_one_waits_or_is_refused() {
         let mut state = SemaphoreState::default();
         let now = SimTime::ZERO;
-        assert_eq!([0; 3].map(|_| TWO.enter(&mut state, now)), {
+        assert_eq!([0; 3].map(|_| TWO.enter(&mut state, 0, now)), {
             [Gate::Pass, Gate::Pass, Gate::Refuse(Outcome::LimiterFull)]
         });
         let patient = Semaphore { when_full: WhenFull::Wait(Some(SimDuration::from_secs(5))), ..TWO };
-        assert_eq!(patient.enter(&mut state, now), Gate::Line(now + SimDuration::from_secs(5)));
+        assert_eq!(patient.enter(&mut state, 0, now), Gate::Line(now + SimDuration::from_secs(5)));
         let endless = Semaphore { when_full: WhenFull::Wait(None), ..TWO };
-        assert_eq!(endless.enter(&mut state, now), Gate::Line(SimTime::NEVER));
+        assert_eq!(endless.enter(&mut state, 0, now), Gate::Line(SimTime::NEVER));
+        let short = Semaphore { line: Some(3), ..endless };
+        assert_eq!(short.enter(&mut state, 2, now), Gate::Line(SimTime::NEVER));
+        assert_eq!(short.enter(&mut state, 3, now), Gate::Refuse(Outcome::LimiterFull));
         let pool = Semaphore { is_pool: true, ..TWO };
-        assert_eq!(pool.enter(&mut state, now), Gate::Refuse(Outcome::PoolTimedOut));
+        assert_eq!(pool.enter(&mut state, 0, now), Gate::Refuse(Outcome::PoolTimedOut));
         assert_eq!(state, SemaphoreState { in_use: 2, most_in_use: 2 });
     }
 
@@ -103,8 +109,8 @@ mod tests {
     fn a_permit_that_is_handed_over_is_never_free_in_between() {
         let mut state = SemaphoreState { in_use: 2, most_in_use: 2 };
         TWO.leave(&mut state, true);
-        assert_eq!(TWO.enter(&mut state, SimTime::ZERO), Gate::Refuse(Outcome::LimiterFull));
+        assert_eq!(TWO.enter(&mut state, 0, SimTime::ZERO), Gate::Refuse(Outcome::LimiterFull));
         TWO.leave(&mut state, false);
-        assert_eq!(TWO.enter(&mut state, SimTime::ZERO), Gate::Pass);
+        assert_eq!(TWO.enter(&mut state, 0, SimTime::ZERO), Gate::Pass);
     }
 }

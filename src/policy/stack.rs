@@ -16,8 +16,8 @@ use super::fallback::Fallback;
 use super::header::HintGrammar;
 use super::hedge::Hedge;
 pub use super::host::{Host, Note};
-use super::retry::{Decision, LayerState, RetryPolicy};
-use super::retry_budget::Passage;
+use super::retry::{Decision, GiveUp, LayerState, RetryPolicy};
+use super::retry_budget::{Passage, RetryBudget};
 use super::timeouts::{Course, Patience, Phases, Timeouts, shorter};
 use crate::units::{SimDuration, SimTime};
 
@@ -204,7 +204,7 @@ impl Client {
                 self.leave_hops(cursor.inside(), states, cursor, now, host)
             }
             Input::Woken => match self.overslept(states, *cursor, now, host) {
-                Some(at) => self.outward(at + 1, &self.let_out(at, Answer::TIMED_OUT), states, cursor, now, host),
+                Some((at, last)) => self.outward(at + 1, &self.let_out(at, last), states, cursor, now, host),
                 None => Walk::GoesOn(cursor.inside()),
             },
             Input::Answered(answer) if answer.outcome == Outcome::TimedOut && self.has_left_hops(states, now) => {
@@ -347,7 +347,11 @@ impl Client {
                 host.call_passes(at, budget, Passage::RetryEnds, now);
             }
             match &self.elements[at].role {
-                Role::Guard(guard) => host.passed_back(*guard, &answer, now),
+                Role::Guard(guard) => {
+                    if host.passed_back(*guard, &answer, now) {
+                        answer = Answer::SHORT_CIRCUITED;
+                    }
+                }
                 Role::Hedge(_) => {}
                 Role::Retry(_) | Role::Queue(..) | Role::Fallback(_) if answer.is_delivered() => {
                     if let Some(budget) = budget {
@@ -358,6 +362,9 @@ impl Client {
                     let longest = self.no_longer_than_the_client_waits(SimTime::NEVER, at, states);
                     match decide(policy, at, states, &answer, now, longest, host) {
                         None => {}
+                        Some(until) if until == now && self.is_unpaid(at, host).is_some() => {
+                            host.note(Note::GaveUp(at, GiveUp::Suppressed));
+                        }
                         Some(until) if until == now => return Walk::GoesOn(at),
                         Some(until) => {
                             cursor.stand(at, false);
@@ -425,6 +432,9 @@ fn decide(
     let host = host.into_inner();
     match decision {
         Decision::Retry { at: until } => {
+            if policy.budget.as_ref().is_some_and(RetryBudget::is_asked_after_the_wait) {
+                host.keep(at, answer);
+            }
             host.note(Note::Retried(at, until.min(longest).since(now)));
             Some(until)
         }

@@ -3,8 +3,8 @@
 //! twenty times less.
 //!
 //! An answer is throttled if it is a 429 or names a code that says so: the runtime alone looks at neither, every client
-//! built on it does. Not held: the cost of a call's last retry can come back with a success of another call, and the
-//! rate limiter of its adaptive mode.
+//! built on it does. The cost of a client's last retry comes back with its next success, whichever call that is. Not
+//! held: the rate limiter of its adaptive mode.
 
 use super::botocore::throttling_codes;
 use super::{Family, Source, Spoken, Version, Word, also, exponential, form, list, obey, table, text, word};
@@ -36,7 +36,7 @@ const DEFAULTS: &str = concat!(
     "exponent = \"nothing\", infinite = \"nothing\", date = \"nothing\" }]\n",
     "budget = { quota = { capacity = 500, cost = 10, costs = [{ on = { failures = [429], codes = [",
     throttling_codes!(),
-    "] }, cost = 5 }], refund = 1, retried_refund = \"last_retry\" } }\n",
+    "] }, cost = 5 }], refund = 1, retried_refund = \"last_retry_of_client\" } }\n",
 );
 
 const WORDS: &[Word] = &[
@@ -57,6 +57,11 @@ const WORDS: &[Word] = &[
     also("retry_spec", "hint", hint),
     also("max_backoff", "hint", hint),
     also("retry_spec", "budget", budget),
+    word("capacity", "budget", "the tokens of the bucket (default 500)", budget),
+    word("timeout_retry_cost", "budget", "what a retry costs: 10, or 14 by retry specification 2.1", budget),
+    word("throttling_retry_cost", "budget", "what it costs after a throttled answer (default 5)", budget),
+    word("success_reward", "budget", "what every success gives; without it 1, or what the last retry cost", budget),
+    word("refill_rate", "budget", "tokens that come back with each whole second (default 0)", budget),
 ];
 
 fn attempts(spoken: &Spoken<'_>) -> Option<Value> {
@@ -105,16 +110,27 @@ fn hint(spoken: &Spoken<'_>) -> Option<Value> {
 }
 
 fn budget(spoken: &Spoken<'_>) -> Option<Value> {
-    let cost = if is_newer(spoken)? { 14 } else { 10 };
-    let costs = list([table([("on", throttled()?), ("cost", Value::Integer(5))])]);
+    let dear = if is_newer(spoken)? { 14 } else { 10 };
+    let capacity = spoken.or("capacity", 500, |field| field.whole(1..=1_000_000));
+    let price = |word: &str, price: u64| spoken.or(word, price, |field| field.whole(0..=65_534));
+    let (cost, throttled_cost) = (price("timeout_retry_cost", dear), price("throttling_retry_cost", 5));
+    let reward = spoken.word("success_reward").map(|field| field.number(0.0..=1_000_000.0).map(Value::Float));
+    let refill = spoken.or("refill_rate", 0.0, |field| field.number(0.0..=1_000_000.0));
+    let whole = |number: u64| i64::try_from(number).ok().map(Value::Integer);
+    let costs = list([table([("on", throttled()?), ("cost", whole(throttled_cost?)?)])]);
+    let (refund, retried) = match reward {
+        None => (Value::Integer(1), text("last_retry_of_client")),
+        Some(reward) => (reward.clone()?, reward?),
+    };
     Some(form(
         "quota",
         table([
-            ("capacity", Value::Integer(500)),
-            ("cost", Value::Integer(cost)),
+            ("capacity", whole(capacity?)?),
+            ("cost", whole(cost?)?),
             ("costs", costs),
-            ("refund", Value::Integer(1)),
-            ("retried_refund", text("last_retry")),
+            ("refund", refund),
+            ("retried_refund", retried),
+            ("refill_per_second", Value::Float(refill?)),
         ]),
     ))
 }

@@ -6,8 +6,11 @@
 //! A status of gRPC is given as the HTTP status that Google maps it to: `UNAVAILABLE` is 503, and a failed connection is
 //! `UNAVAILABLE` too. Statuses that share a number are told apart by the error code of the answer.
 //!
-//! Not held: the throttle is looked at after the wait, so that a throttled call still waits before it fails; and tokens
-//! belong to a target, not to one channel. Hedging is not here.
+//! The throttle is looked at after the wait, so that a throttled call waits before it fails. Tokens belong to a target, not
+//! to one channel: a channel that is opened later begins with the share that is left, which `left` says.
+//!
+//! Not here: hedging, which is an element of its own. The throttle does not bound it, and what hedges take of the tokens
+//! is not counted.
 
 use super::{Family, Source, Spoken, Version, Word, also, durations, exponential, form, http, list, table, text, word};
 use crate::document::{Field, Value};
@@ -41,7 +44,12 @@ const WORDS: &[Word] = &[
     word("initialBackoff", "backoff", "the first wait, even where it is above maxBackoff", backoff),
     word("backoffMultiplier", "backoff", "what each further wait is multiplied by", backoff),
     word("maxBackoff", "backoff", "the longest wait, jitter left out", backoff),
-    word("retryThrottling", "budget", "{ maxTokens = n, tokenRatio = r }", throttle),
+    word(
+        "retryThrottling",
+        "budget",
+        "{ maxTokens = n, tokenRatio = r }, and `left`, the share of the tokens to begin with",
+        throttle,
+    ),
     also("maxAttempts", "retry_on", retry_on),
     also("maxAttempts", "backoff", backoff),
 ];
@@ -69,7 +77,7 @@ const STATUSES: [(&str, u16); 16] = [
 /// The most attempts that a channel makes unless it is told otherwise.
 const LIMIT: u64 = 5;
 
-fn attempts(spoken: &Spoken<'_>) -> Option<Value> {
+pub(super) fn attempts(spoken: &Spoken<'_>) -> Option<Value> {
     let attempts = spoken.or("maxAttempts", 1, |field| field.whole(2..=1_000_000));
     let limit = spoken.or("retry_max_attempts_limit", LIMIT, |field| field.whole(1..=1_000_000));
     let enabled = spoken.or("enable_retries", true, Field::truth);
@@ -77,7 +85,7 @@ fn attempts(spoken: &Spoken<'_>) -> Option<Value> {
     Some(Value::Integer(if limit { i64::try_from(attempts).ok()? } else { 1 }))
 }
 
-fn retry_on(spoken: &Spoken<'_>) -> Option<Value> {
+pub(super) fn retry_on(spoken: &Spoken<'_>) -> Option<Value> {
     let status = |field: &Field<'_>| field.word(&STATUSES.map(|(name, status)| (name, (name, status))));
     let read = |field: &Field<'_>| -> Option<Vec<(&'static str, u16)>> {
         field.list("statuses", STATUSES.len())?.iter().map(status).collect()
@@ -91,7 +99,7 @@ fn retry_on(spoken: &Spoken<'_>) -> Option<Value> {
     Some(if others.is_empty() { failures } else { table([("failures", failures), ("never", list(others))]) })
 }
 
-fn backoff(spoken: &Spoken<'_>) -> Option<Value> {
+pub(super) fn backoff(spoken: &Spoken<'_>) -> Option<Value> {
     let initial = spoken.needs("initialBackoff", Field::positive_duration);
     let multiplier = spoken.needs("backoffMultiplier", |field| field.number(0.001..=1_000.0));
     let most = spoken.needs("maxBackoff", Field::positive_duration);
@@ -109,15 +117,25 @@ fn backoff(spoken: &Spoken<'_>) -> Option<Value> {
     Some(form("list", durations([initial, later])))
 }
 
-fn throttle(spoken: &Spoken<'_>) -> Option<Value> {
-    let reader = spoken.field.table("maxTokens and tokenRatio")?;
+/// Node looks at the tokens when the wait is over; Python before it, and reads a whole ratio as thousandths.
+pub(super) fn throttle(spoken: &Spoken<'_>) -> Option<Value> {
+    let is_node = spoken.version.source.of().contains("grpc-js");
+    let reader = spoken.field.table("maxTokens, tokenRatio and left")?;
     let tokens = reader.need("maxTokens", "write the tokens that it starts with, such as 10");
     let ratio = reader.need("tokenRatio", "write the tokens that a success gives, such as 0.1");
     let tokens = tokens.and_then(|field| field.whole(1..=1_000));
+    let in_thousandths = ratio.as_ref().is_some_and(|ratio| !is_node && matches!(ratio.node.value, Value::Integer(_)));
     let ratio = ratio.and_then(|field| field.number(0.001..=1_000.0));
+    let left = reader.or("left", 1.0, Field::ratio);
     reader.finish();
-    let (tokens, thousandths) = (i64::try_from(tokens?).ok()?, (ratio? * 1_000.0).floor());
+    let (tokens, ratio) = (i64::try_from(tokens?).ok()?, ratio?);
+    let thousandths = if in_thousandths { ratio } else { (ratio * 1_000.0).floor() };
     // No digit after the third is read.
-    let throttle = table([("max_tokens", Value::Integer(tokens)), ("ratio", Value::Float(thousandths / 1_000.0))]);
-    Some(form("throttle", throttle))
+    let throttle = [
+        ("max_tokens", Value::Integer(tokens)),
+        ("ratio", Value::Float(thousandths / 1_000.0)),
+        ("checked", text(if is_node { "after_wait" } else { "before_wait" })),
+        ("starts_with", Value::Float(left?)),
+    ];
+    Some(form("throttle", table(throttle)))
 }

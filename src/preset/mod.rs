@@ -20,6 +20,7 @@ mod backoff_python;
 mod backoff_rust;
 mod backon;
 mod botocore;
+pub mod breakers;
 mod bullmq;
 mod celery;
 mod client_go;
@@ -31,6 +32,7 @@ mod google_api_core;
 mod google_genai;
 mod got;
 mod grpc_js;
+mod grpcio;
 mod http;
 mod httpx_retries;
 mod huey;
@@ -55,6 +57,7 @@ mod stamina;
 mod temporal;
 mod tenacity;
 mod tokio_retry;
+mod tower;
 mod undici;
 mod urllib3;
 mod value;
@@ -123,7 +126,7 @@ impl Source {
 }
 
 /// Every family: clients, decorators and queues, measured ones before documented ones.
-pub const FAMILIES: [&Family; 43] = [
+pub static FAMILIES: [&Family; 45] = [
     &anthropic_python::FAMILY,
     &anthropic_npm::FAMILY,
     &openai_python::FAMILY,
@@ -137,11 +140,13 @@ pub const FAMILIES: [&Family; 43] = [
     &botocore::FAMILY,
     &aws_smithy::FAMILY,
     &grpc_js::FAMILY,
+    &grpcio::FAMILY,
     &undici::FAMILY,
     &got::FAMILY,
     &ky::FAMILY,
     &axios_retry::FAMILY,
     &reqwest_retry::FAMILY,
+    &tower::FAMILY,
     &envoy::FAMILY,
     &finagle::FAMILY,
     &client_go::FAMILY,
@@ -204,12 +209,17 @@ pub struct NotAPreset {
 impl Preset {
     /// The preset of this name: a family's word, alone or with `-` and a version.
     pub fn find(name: &str) -> Result<Preset, NotAPreset> {
+        Preset::among(&FAMILIES, "preset", name)
+    }
+
+    /// The same among these families, which are presets of this kind.
+    fn among(families: &'static [&'static Family], what: &str, name: &str) -> Result<Preset, NotAPreset> {
         let word = patch::family_word(name);
         let found = crate::units::parse::quoted(name);
-        let Some(family) = FAMILIES.into_iter().find(|family| family.word == word) else {
-            let words: Vec<&str> = FAMILIES.iter().map(|family| family.word).collect();
-            let hint = near::existing("presets", &words, word);
-            return Err(NotAPreset { message: format!("no preset has this name, found {found}"), hint });
+        let Some(family) = families.iter().copied().find(|family| family.word == word) else {
+            let words: Vec<&str> = families.iter().map(|family| family.word).collect();
+            let hint = near::existing(&format!("{what}s"), &words, word);
+            return Err(NotAPreset { message: format!("no {what} has this name, found {found}"), hint });
         };
         let number = name[word.len()..].trim_start_matches('-');
         let version = if number.is_empty() {
@@ -274,10 +284,15 @@ impl Preset {
 
     /// The preset in general keys, as lines of a scenario: what one would write to do without it.
     pub fn in_general_keys(&self) -> String {
+        format!("kind = \"{}\"\n{}", self.family.kind.word(), self.keys())
+    }
+
+    /// Its general keys alone.
+    pub fn keys(&self) -> String {
         let mut element = Table::default();
         self.expand(&mut element, Place::TOP, &Faults::default());
         let lines = element.in_order().into_iter().map(|(key, entry)| format!("{key} = {}\n", entry.node.value));
-        format!("kind = \"{}\"\n{}", self.family.kind.word(), lines.collect::<String>())
+        lines.collect()
     }
 }
 

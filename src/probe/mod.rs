@@ -13,4 +13,4 @@ mod sequence;
 pub use crate::provider::header_text as header;
 pub use crate::provider::script::{Script, ScriptFault};
 pub use result::{Attempts, Probe, Shown, Span, probe};
-pub use sequence::{Called, sequence};
+pub use sequence::{Called, sequence, sequence_at};

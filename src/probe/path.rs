@@ -75,6 +75,11 @@ impl Budgets {
     fn of(&mut self, element: usize, budget: &RetryBudget) -> &mut BudgetState {
         self.0[element].get_or_insert_with(|| budget.full())
     }
+
+    /// The tokens that the innermost budget of tokens has left, where anybody has asked it yet.
+    pub(super) fn tokens(&self) -> Option<f64> {
+        self.0.iter().flatten().find_map(BudgetState::tokens)
+    }
 }
 
 /// The world of a probe: random numbers of one source, budgets, guards that let pass.
@@ -82,7 +87,9 @@ struct World<'b, F> {
     draws: F,
     budgets: &'b mut Budgets,
     retried: Option<usize>,
+    decided: u64,
     gave_up: Vec<(usize, GiveUp)>,
+    kept: Answer,
 }
 
 impl<D: Draws, F: Fn(usize, u32, u64) -> D> Host for (&mut World<'_, F>, u64) {
@@ -96,7 +103,9 @@ impl<D: Draws, F: Fn(usize, u32, u64) -> D> Host for (&mut World<'_, F>, u64) {
         Gate::Pass
     }
 
-    fn passed_back(&mut self, _: usize, _: &Answer, _: SimTime) {}
+    fn passed_back(&mut self, _: usize, _: &Answer, _: SimTime) -> bool {
+        false
+    }
 
     fn pay(
         &mut self,
@@ -109,6 +118,14 @@ impl<D: Draws, F: Fn(usize, u32, u64) -> D> Host for (&mut World<'_, F>, u64) {
         budget.failed(self.0.budgets.of(element, budget), answer, wanted, now)
     }
 
+    fn keep(&mut self, _: usize, answer: &Answer) {
+        self.0.kept = *answer;
+    }
+
+    fn still_pays(&mut self, element: usize, budget: &RetryBudget) -> Option<Answer> {
+        (!budget.still_allows(self.0.budgets.of(element, budget))).then_some(self.0.kept)
+    }
+
     fn repay(&mut self, element: usize, budget: &RetryBudget, last_cost: Option<u32>) {
         budget.succeeded(self.0.budgets.of(element, budget), last_cost);
     }
@@ -119,7 +136,10 @@ impl<D: Draws, F: Fn(usize, u32, u64) -> D> Host for (&mut World<'_, F>, u64) {
 
     fn note(&mut self, note: Note) {
         match note {
-            Note::Retried(element, _) => self.0.retried = Some(element),
+            Note::Retried(element, _) => {
+                self.0.retried = Some(element);
+                self.0.decided += 1;
+            }
             Note::GaveUp(element, why) => {
                 self.0.gave_up.push((element, why));
             }
@@ -136,30 +156,43 @@ pub(super) fn walk<D: Draws>(
     draws: impl Fn(usize, u32, u64) -> D,
     most: usize,
 ) -> Path {
-    walk_with(client, script, draws, most, &mut Budgets::full(client))
+    walk_with(client, script, draws, most, &mut Budgets::full(client), SimTime::ZERO).0
 }
 
-/// The same with budgets that calls before it may have spent.
+/// The same of a call that begins at this instant, with budgets that calls before it may have spent. Says also how many
+/// retries were decided, and when the call ended.
 pub(super) fn walk_with<D: Draws>(
     client: &Client,
     script: &Script,
     draws: impl Fn(usize, u32, u64) -> D,
     most: usize,
     budgets: &mut Budgets,
-) -> Path {
-    let mut states = vec![LayerState::entered(SimTime::ZERO); client.elements().len()];
-    let mut world = World { draws, budgets, retried: None, gave_up: Vec::new() };
+    from: SimTime,
+) -> (Path, u64, SimTime) {
+    let mut world = World { draws, budgets, retried: None, decided: 0, gave_up: Vec::new(), kept: Answer::DELIVERED };
+    let (path, end) = go(client, script, &mut world, most, from);
+    (path, world.decided, end)
+}
+
+fn go<D: Draws, F: Fn(usize, u32, u64) -> D>(
+    client: &Client,
+    script: &Script,
+    world: &mut World<'_, F>,
+    most: usize,
+    from: SimTime,
+) -> (Path, SimTime) {
+    let mut states = vec![LayerState::entered(from); client.elements().len()];
     let mut path = Path { attempts: Vec::new(), last: Answer::DELIVERED, end: End::Answered, gave_up: Vec::new() };
-    let (mut cursor, mut input, mut now) = (Cursor::default(), Input::Begin, SimTime::ZERO);
+    let (mut cursor, mut input, mut now) = (Cursor::default(), Input::Begin, from);
     loop {
         // Waits that outlast the clock are still waits: a client without a bound goes on and on.
         if now == SimTime::NEVER {
             path.end = if goes_on_for_ever(client, script, &path) { End::Endless } else { End::TooLate };
-            return path;
+            return (path, now);
         }
         world.retried = None;
         let sent = path.attempts.len() as u64;
-        let next = client.advance(&mut states, &mut cursor, input, now, &mut (&mut world, sent));
+        let next = client.advance(&mut states, &mut cursor, input, now, &mut (&mut *world, sent));
         if let (Some(layer), Some(attempt)) = (world.retried, path.attempts.last_mut()) {
             attempt.retried_by = Some(layer);
         }
@@ -168,7 +201,7 @@ pub(super) fn walk_with<D: Draws>(
                 world.gave_up.clear();
                 if path.attempts.len() >= most {
                     path.end = if goes_on_for_ever(client, script, &path) { End::Endless } else { End::CutOff };
-                    return path;
+                    return (path, now);
                 }
                 let (ended, answer) = if let Some(hedge) = client.hedge() {
                     hedged(client, hedge, script, &states, now, &mut path.attempts)
@@ -186,21 +219,21 @@ pub(super) fn walk_with<D: Draws>(
                 path.last = answer;
                 if ended == SimTime::NEVER {
                     path.end = if ends_some_time(client, script.entry(sent)) { End::TooLate } else { End::Hangs };
-                    return path;
+                    return (path, now);
                 }
                 (now, input) = (ended, Input::Answered(answer));
             }
             // The guards of a probe let everybody pass.
             Next::Park(_) | Next::Line(_) => {
                 path.end = End::Hangs;
-                return path;
+                return (path, now);
             }
             Next::Sleep { until, .. } => (now, input) = (until, Input::Woken),
             Next::Requeue { at, .. } => (now, input) = (at, Input::Begin),
             Next::Done(answer) => {
                 path.last = answer;
-                path.gave_up = world.gave_up;
-                return path;
+                path.gave_up = std::mem::take(&mut world.gave_up);
+                return (path, now);
             }
         }
     }

@@ -6,29 +6,55 @@ use super::result::outcome;
 use crate::policy::stack::Client;
 use crate::provider::script::Script;
 use crate::random::Seed;
+use crate::units::{SimDuration, SimTime};
 
 /// One call of a sequence.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Called {
     /// How many attempts it made.
     pub attempts: u64,
+    /// When each of them was sent, after the beginning of the call.
+    pub sent: Vec<SimDuration>,
+    /// How many retries were decided; one that is not made has been waited for all the same.
+    pub waits: u64,
+    /// How long the call took.
+    pub took: SimDuration,
     /// What the caller got, in the words of [`super::Probe::outcome`].
     pub outcome: String,
+    /// The tokens that the innermost budget of tokens has left after it, where anybody has asked that yet.
+    pub tokens: Option<f64>,
 }
 
-/// Makes one call for each script, in order, with budgets that are full at first and shared by all.
+/// Makes one call for each script, in order, with budgets that are full at first and shared by all. Each call begins at
+/// the instant zero: no time passes between them.
 pub fn sequence<'s>(client: &Client, scripts: impl IntoIterator<Item = &'s Script>, seed: Seed) -> Vec<Called> {
+    sequence_at(client, scripts.into_iter().map(|script| (SimTime::ZERO, script)), seed)
+}
+
+/// The same of calls that begin at these instants, the earliest first.
+pub fn sequence_at<'s>(
+    client: &Client,
+    calls: impl IntoIterator<Item = (SimTime, &'s Script)>,
+    seed: Seed,
+) -> Vec<Called> {
     let key = seed.key().named("sequence");
     let mut budgets = Budgets::full(client);
-    let call = |(n, script): (u64, &Script)| {
+    let call = |(n, (from, script)): (u64, (SimTime, &Script))| {
         let key = key.with(n);
         let draws = |element: usize, attempt: u32, sent: u64| {
             key.with(element as u64).with(u64::from(attempt)).with(sent).stream()
         };
-        let path = walk_with(client, script, draws, MOST_ATTEMPTS, &mut budgets);
-        Called { attempts: path.attempts.len() as u64, outcome: outcome(client, &path) }
+        let (path, waits, end) = walk_with(client, script, draws, MOST_ATTEMPTS, &mut budgets, from);
+        Called {
+            attempts: path.attempts.len() as u64,
+            sent: path.attempts.iter().map(|attempt| attempt.sent - from).collect(),
+            waits,
+            took: end - from,
+            outcome: outcome(client, &path),
+            tokens: budgets.tokens(),
+        }
     };
-    (0..).zip(scripts).map(call).collect()
+    (0..).zip(calls).map(call).collect()
 }
 
 #[cfg(test)]

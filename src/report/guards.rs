@@ -38,7 +38,9 @@ pub fn guards(subject: &Subject<'_>) -> Vec<String> {
             }
             let kind = match guard.mechanism {
                 Mechanism::Size(_) => "size check",
-                Mechanism::Breaker(_) | Mechanism::Pacer(_) | Mechanism::Semaphore(_) => guard.mechanism.word(),
+                Mechanism::Breaker(_) | Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Throttle(_) => {
+                    guard.mechanism.word()
+                }
             };
             let mean = if subject.is_replicated() { ", means over the runs" } else { "" };
             (!did.is_empty()).then(|| format!("{} {}{mean}", named(kind, &guard.name), did.join(", ")))
@@ -81,7 +83,7 @@ mod tests {
             ]
         );
         // Of a semaphore it stands there how much of it was in use.
-        let semaphore = Semaphore { permits: 10, when_full: WhenFull::Reject, is_pool: true };
+        let semaphore = Semaphore { permits: 10, when_full: WhenFull::Reject, line: None, is_pool: true };
         scenario.guards[0].mechanism = Mechanism::Semaphore(semaphore);
         let pool = table([("trips", 0.0), ("refused", 7.0), ("waits", 0.0), ("most_in_use", 10.0)]);
         result.figures = Tree::Table(vec![("guards".to_owned(), Tree::Table(vec![("share".to_owned(), pool)]))]);

@@ -5,6 +5,7 @@
 pub mod ablation;
 pub mod alerts;
 pub mod bill;
+pub mod breaker_presets;
 pub mod comparison;
 pub mod counting;
 pub mod csv;

@@ -39,7 +39,7 @@ pub fn list() -> String {
         "",
         "A version was measured unless it is marked with *: then the documentation says so. Without a version the last \
          one is meant. `retrycast presets NAME` says what one does, and `retrycast presets limits` lists \
-         the rate limits of providers.",
+         the rate limits of providers, `retrycast presets breakers` the circuit breakers.",
         0,
     );
     page
@@ -89,14 +89,14 @@ pub fn one(preset: Preset) -> String {
     page
 }
 
-fn source(version: &Version) -> String {
+pub(super) fn source(version: &Version) -> String {
     match version.source {
         Source::Measured(release) => format!("measured on {release}"),
         Source::Documented(document) => format!("documented, not measured: {document}"),
     }
 }
 
-fn words(page: &mut String, family: &Family) {
+pub(super) fn words(page: &mut String, family: &Family) {
     if family.words.is_empty() {
         return line(page, "\nit has no words of its own; general keys may stand beside the preset");
     }
@@ -316,7 +316,7 @@ fn budget(budget: &RetryBudget) -> String {
         ),
         RetryBudget::Deposits(deposits) => format!(
             "lets its calls retry {} of the requests of the last {}, and {} a second beside",
-            percent(deposits.ratio),
+            percent(deposits.pays_for()),
             duration(deposits.expiry),
             deposits.per_second
         ),

@@ -3,8 +3,8 @@
 
 use super::context::Read;
 use super::failures::by_kind;
-use crate::document::{Fault, Field};
-use crate::policy::deposits::Deposits;
+use crate::document::{Fault, Field, Value};
+use crate::policy::deposits::{Arithmetic, Deposits};
 use crate::policy::retry_budget::{ActiveShare, FailureShare, Quota, Refund, Throttle};
 use crate::policy::{RetryBudget, Scope};
 use crate::units::SimDuration;
@@ -53,7 +53,7 @@ fn failure_share(field: &Field<'_>) -> Option<FailureShare> {
 /// A quota; what it does not say is as the AWS SDKs have it.
 fn quota(field: &Field<'_>) -> Option<Quota> {
     let before = field.faults().len();
-    let reader = field.table("capacity, cost, costs, refund, retried_refund, deposit and leaves")?;
+    let reader = field.table("capacity, cost, costs, refund, retried_refund, deposit, leaves and refill_per_second")?;
     let capacity = reader.or("capacity", 500, |field| field.whole(1..=MOST_TOKENS));
     let dearest = capacity.unwrap_or(MOST_TOKENS);
     let cost = reader.or("cost", 5.min(dearest), |field| price(field, dearest));
@@ -63,10 +63,11 @@ fn quota(field: &Field<'_>) -> Option<Quota> {
             said.and_then(|field| price(&field, dearest)).map(|cost| cost as u32)
         })
     });
-    let refund = reader.or("refund", 1, |field| field.whole(0..=MOST_TOKENS));
+    let refund = reader.or("refund", 1_000, |field| fraction(field, MOST_TOKENS));
     let retried_refund = reader.or("retried_refund", Refund::LastRetry, retried_refund);
     let deposit = reader.or("deposit", 0, |field| field.whole(0..=MOST_TOKENS));
     let leaves = reader.or("leaves", 0, |field| field.whole(0..=MOST_TOKENS));
+    let refill = reader.or("refill_per_second", 0, |field| fraction(field, MOST_TOKENS));
     reader.finish();
     if field.faults().len() > before {
         return None;
@@ -75,10 +76,11 @@ fn quota(field: &Field<'_>) -> Option<Quota> {
         capacity: capacity? as u32,
         cost: cost? as u32,
         costs: costs?,
-        refund: refund? as u32,
+        refund_thousandths: refund?,
         retried_refund: retried_refund?,
         deposit: deposit? as u32,
         leaves: leaves? as u32,
+        refill_thousandths: refill?,
     })
 }
 
@@ -93,28 +95,36 @@ fn price(field: &Field<'_>, capacity: u64) -> Option<u64> {
 }
 
 fn retried_refund(field: &Field<'_>) -> Option<Refund> {
-    if field.node.as_str() == Some("last_retry") {
-        return Some(Refund::LastRetry);
+    match field.node.as_str() {
+        Some("last_retry") => Some(Refund::LastRetry),
+        Some("last_retry_of_client") => Some(Refund::LastRetryOfClient),
+        Some(text) if !text.starts_with(|c: char| c.is_ascii_digit()) => {
+            field.must("be a number of tokens", r#"write a number such as 1, "last_retry" or "last_retry_of_client""#)
+        }
+        _ => fraction(field, MOST_TOKENS).map(Refund::Thousandths),
     }
-    if field.node.as_str().is_some_and(|text| !text.starts_with(|c: char| c.is_ascii_digit())) {
-        return field.must("be a number of tokens", r#"write a number such as 1, or "last_retry""#);
-    }
-    field.whole(0..=MOST_TOKENS).map(|tokens| Refund::Tokens(tokens as u32))
 }
 
 fn throttle(field: &Field<'_>) -> Option<Throttle> {
-    let reader = field.table("max_tokens and ratio")?;
+    let reader = field.table("max_tokens, ratio, checked and starts_with")?;
     let max_tokens = reader.need("max_tokens", "write the tokens that it starts with, such as 10");
     let max_tokens = max_tokens.and_then(|field| field.whole(1..=MOST_TOKENS));
     let ratio = reader.need("ratio", "write the tokens that a success gives, such as 0.1");
     let ratio = ratio.and_then(|field| thousandths(&field));
+    let after_wait = reader.or("checked", false, |field| field.word(&[("before_wait", false), ("after_wait", true)]));
+    let starts_with = reader.or("starts_with", 1.0, Field::ratio);
     reader.finish();
-    Some(Throttle { max_tokens: max_tokens? as u32, ratio_thousandths: ratio? })
+    Some(Throttle {
+        max_tokens: max_tokens? as u32,
+        ratio_thousandths: ratio?,
+        after_wait: after_wait?,
+        starts_with: starts_with?,
+    })
 }
 
 /// An account; what it does not say is as Finagle has it.
 fn deposits(field: &Field<'_>) -> Option<Deposits> {
-    let reader = field.table("ratio, per_second and expiry")?;
+    let reader = field.table("ratio, per_second, expiry and arithmetic")?;
     let ratio = reader.or("ratio", 0.2, |field| field.number(0.0..=1_000.0));
     let per_second = reader.or("per_second", 10, |field| field.whole(0..=MOST_TOKENS));
     let expiry = reader.or("expiry", SimDuration::from_secs(10), |field| {
@@ -124,12 +134,14 @@ fn deposits(field: &Field<'_>) -> Option<Deposits> {
         }
         field.must("lie between 1s and 1h", r#"write "10s", as most do"#)
     });
+    let words = [("finagle", Arithmetic::Finagle), ("tower", Arithmetic::Tower)];
+    let arithmetic = reader.or("arithmetic", Arithmetic::Finagle, |field| field.word(&words));
     reader.finish();
-    let (ratio, per_second) = (ratio?, per_second?);
+    let (ratio, per_second, arithmetic) = (ratio?, per_second?, arithmetic?);
     if ratio == 0.0 && per_second == 0 {
         return field.wrong("pays for no retry", "write a `ratio` or retries `per_second`");
     }
-    Some(Deposits { ratio, per_second: per_second as u32, expiry: expiry? })
+    Some(Deposits { ratio, per_second: per_second as u32, expiry: expiry?, arithmetic })
 }
 
 /// The shortest time until a deposit expires.
@@ -149,12 +161,24 @@ fn active_share(field: &Field<'_>) -> Option<ActiveShare> {
 
 /// A number of tokens in thousandths: gRPC reads no further digits.
 fn thousandths(field: &Field<'_>) -> Option<u32> {
-    let thousandths = field.number(0.001..=1_000.0)? * 1_000.0;
+    three_decimals(field, field.number(0.001..=1_000.0)?).map(|thousandths| thousandths as u32)
+}
+
+/// A number of tokens, which may be zero, in thousandths.
+fn fraction(field: &Field<'_>, most: u64) -> Option<u64> {
+    match field.node.value {
+        Value::Float(number) => three_decimals(field, field.number(0.0..=most as f64).filter(|_| number >= 0.0)?),
+        _ => field.whole(0..=most).map(|tokens| tokens * 1_000),
+    }
+}
+
+fn three_decimals(field: &Field<'_>, number: f64) -> Option<u64> {
+    let thousandths = number * 1_000.0;
     let whole = thousandths.round();
     if (thousandths - whole).abs() > 1e-6 {
         return field.must("have at most three decimals", format!("write {}", whole.max(1.0) / 1_000.0));
     }
-    Some(whole as u32)
+    Some(whole as u64)
 }
 
 #[cfg(test)]
@@ -178,15 +202,22 @@ mod tests {
             capacity: 500,
             cost: 5,
             costs: Vec::new(),
-            refund: 1,
+            refund_thousandths: 1_000,
             retried_refund: Refund::LastRetry,
             deposit: 0,
             leaves: 0,
+            refill_thousandths: 0,
         };
         assert_eq!(read("{ quota = {} }"), Ok(Some(RetryBudget::Quota(aws.clone()))));
         let timeouts =
             Classification { outcomes: OutcomeSet::EMPTY.with(Outcome::TimedOut), ..Classification::default() };
-        let own = Quota { cost: 14, costs: vec![(timeouts, 10)], refund: 0, retried_refund: Refund::Tokens(2), ..aws };
+        let own = Quota {
+            cost: 14,
+            costs: vec![(timeouts, 10)],
+            refund_thousandths: 0,
+            retried_refund: Refund::Thousandths(2_000),
+            ..aws
+        };
         let value = r#"{ quota = { cost = 14, costs = [{ on = ["read_timeout"], cost = 10 }], refund = 0, retried_refund = 2 } }"#;
         assert_eq!(read(value), Ok(Some(RetryBudget::Quota(own))));
         assert_eq!(read("\"none\""), Ok(None));
@@ -194,8 +225,10 @@ mod tests {
 
     #[test]
     fn a_throttle_counts_in_thousandths() {
-        let throttle =
-            |max_tokens, ratio_thousandths| Some(RetryBudget::Throttle(Throttle { max_tokens, ratio_thousandths }));
+        let throttle = |max_tokens, ratio_thousandths| {
+            let full = Throttle { max_tokens, ratio_thousandths, after_wait: false, starts_with: 1.0 };
+            Some(RetryBudget::Throttle(full))
+        };
         assert_eq!(read("{ throttle = { max_tokens = 10, ratio = 0.1 } }"), Ok(throttle(10, 100)));
         assert_eq!(read("{ throttle = { max_tokens = \"1M\", ratio = 2.345 } }"), Ok(throttle(1_000_000, 2_345)));
     }
@@ -204,7 +237,7 @@ mod tests {
     fn deposits_and_shares_are_those_of_finagle_and_envoy_but_for_what_they_say() {
         let account = |ratio, per_second, seconds| {
             let expiry = SimDuration::from_secs(seconds);
-            Ok(Some(RetryBudget::Deposits(Deposits { ratio, per_second, expiry })))
+            Ok(Some(RetryBudget::Deposits(Deposits { ratio, per_second, expiry, arithmetic: Arithmetic::Finagle })))
         };
         assert_eq!(read("{ deposits = {} }"), account(0.2, 10, 10));
         assert_eq!(read("{ deposits = { ratio = 2, per_second = 0, expiry = \"1m\" } }"), account(2.0, 0, 60));

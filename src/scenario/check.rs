@@ -77,6 +77,9 @@ fn check_stopped_answers(parts: &Parts<'_>, faults: &Faults) {
                 let name = &class.class.name;
                 format!("steps of `{name}` run at once, which is not modelled where a limit stops answers")
             }
+            None if matches!(parts.provider.network, Some(Some(_))) => {
+                "requests travel, which is not modelled where a limit stops answers".to_owned()
+            }
             None => continue,
         };
         let hint = format!("leave that out, or `when_used_up` of `{}`", limit.name);

@@ -170,6 +170,15 @@ fn check_kind(layer: &Layer, kind: Kind, context: &Context<'_>) {
         {
             refuse(place, "counts calls, and a queue sees runs", "give it to a layer inside the queue");
         }
+        if let (Some(place), Some(budget)) = (layer.budget, &layer.policy.budget)
+            && budget.is_asked_after_the_wait()
+        {
+            refuse(
+                place,
+                "is asked when a wait is over, and nobody waits with a job in the queue",
+                "leave `checked` out",
+            );
+        }
         return;
     }
     let places = [layer.requeue.and_then(|(_, place)| place), layer.resume.and_then(|(_, place)| place)];

@@ -1,16 +1,14 @@
-//! Reading guards: breakers, pacers, semaphores, pools and size checks, each under a name that elements of clients refer
+//! Reading guards: breakers, pacers, semaphores, pools, size checks and throttles, each under a name that elements of clients refer
 //! to.
 
+use super::breaker::{breaker, counted};
 use super::context::each;
-use super::failures::{Failures, failures};
 use super::provider::{bucket, counts};
 use crate::document::{Field, Place};
-use crate::policy::circuit_breaker::{BreakerCounts, WhenOpen};
 use crate::policy::pacer::Slept;
-use crate::policy::{
-    CircuitBreaker, Guard, Mechanism, Outcome, OutcomeSet, Pacer, Scope, Semaphore, SizeCheck, WhenFull,
-};
-use crate::units::parse::LARGEST;
+use crate::policy::slots::Slots;
+use crate::policy::{AdaptiveThrottle, Guard, Mechanism, Pacer, Scope, Semaphore, SizeCheck, WhenFull};
+use crate::units::{SimDuration, parse::LARGEST};
 
 /// A guard with what cross checks need.
 pub(super) struct ReadGuard {
@@ -33,7 +31,7 @@ pub(super) fn guards(field: Option<&Field<'_>>) -> Vec<Option<ReadGuard>> {
 
 fn guard(name: &str, field: &Field<'_>) -> Option<ReadGuard> {
     let reader = field.table("what it does, and a scope")?;
-    let chosen = reader.only(&["breaker", "pacer", "semaphore", "pool", "size"]);
+    let chosen = reader.only(&["breaker", "pacer", "semaphore", "pool", "size", "throttle"]);
     let scopes = [Scope::Worker, Scope::Process, Scope::Class, Scope::Client, Scope::Global];
     let scope_field = reader.get("scope");
     let scope = match &scope_field {
@@ -48,7 +46,8 @@ fn guard(name: &str, field: &Field<'_>) -> Option<ReadGuard> {
         Some(("pacer", field)) => pacer(field).map(Mechanism::Pacer),
         Some(("semaphore", field)) => semaphore(field).map(Mechanism::Semaphore),
         Some(("pool", field)) => pool(field).map(Mechanism::Semaphore),
-        Some((_, field)) => size(field).map(Mechanism::Size),
+        Some(("size", field)) => size(field).map(Mechanism::Size),
+        Some((_, field)) => throttle(field).map(Mechanism::Throttle),
     };
     reader.finish();
     let place = scope_field.map_or(field.key, |field| field.place());
@@ -57,64 +56,6 @@ fn guard(name: &str, field: &Field<'_>) -> Option<ReadGuard> {
         scope: place,
         name: field.key,
     })
-}
-
-fn breaker(field: &Field<'_>) -> Option<CircuitBreaker> {
-    let reader = field.table("a breaker's settings")?;
-    let words = [("responses", BreakerCounts::Responses), ("results", BreakerCounts::Results)];
-    let counts = reader.need("counts", r#"write "responses" or "results""#).and_then(|field| field.word(&words));
-    let of =
-        reader.need("of", "write the failures that it counts, such as [529, 503]").and_then(|field| counted(&field));
-    let last = reader.need("last", "write how many results it looks at, such as 20");
-    let last = last.and_then(|field| field.whole(1..=4096));
-    let minimum = match reader.get("minimum") {
-        None => last,
-        // Where `last` is wrong, any number up to its bound may be meant.
-        Some(field) => field.whole(1..=last.unwrap_or(4096)),
-    };
-    let threshold = reader.need("threshold", r#"write the share above which it opens, such as "30%""#);
-    let threshold = threshold.and_then(|field| match field.ratio()? {
-        share if share < 1.0 => Some(share),
-        _ => field.must("be below 1", "a breaker opens above its threshold, and no share is above 1"),
-    });
-    let open = reader.need("open", r#"write how long it stays open, such as "60s""#);
-    let open = open.and_then(|field| field.positive_duration());
-    let when_open = reader.need("when_open", r#"write "reject" or "hold""#);
-    let when_open = when_open.and_then(|field| field.word(&[("reject", WhenOpen::Reject), ("hold", WhenOpen::Hold)]));
-    let pauses = reader.or("pauses_workers", false, Field::truth);
-    let probes = reader.or("probes", 1, |field| field.whole(0..=4096));
-    let clear = reader.or("on_close", true, |field| field.word(&[("clear", true), ("keep", false)]));
-    reader.finish();
-    let (counts, of, last, minimum) = (counts?, of?, last?, minimum?);
-    Some(CircuitBreaker {
-        counts,
-        statuses: of.statuses,
-        outcomes: of.outcomes,
-        last: last as u32,
-        minimum: minimum as u32,
-        threshold: threshold?,
-        open: open?,
-        when_open: when_open?,
-        pauses_workers: pauses?,
-        probes: probes? as u32,
-        clear_on_close: clear?,
-    })
-}
-
-/// The failures that a breaker counts.
-fn counted(field: &Field<'_>) -> Option<Failures> {
-    let of = failures(field)?;
-    if of.outcomes.contains(Outcome::ShortCircuited) {
-        return field.wrong("counts what a breaker itself refuses", "leave out \"short_circuited\"");
-    }
-    // As one of all timeouts it does no harm.
-    let named =
-        if of.outcomes.covers(OutcomeSet::TIMEOUTS) { of.outcomes.without(Outcome::PoolTimedOut) } else { of.outcomes };
-    if let Some((_, word)) = Outcome::ALL.iter().find(|(one, _)| named.contains(*one) && !one.was_sent()) {
-        return field
-            .wrong("counts what is never sent, and says nothing about the provider", format!("leave out \"{word}\""));
-    }
-    Some(of)
 }
 
 fn pacer(field: &Field<'_>) -> Option<Pacer> {
@@ -143,10 +84,17 @@ fn semaphore(field: &Field<'_>) -> Option<Semaphore> {
         }
         field.positive_duration()
     });
+    let line = reader.maybe("line_at_most", |field| {
+        if rejects == Some(true) {
+            return field
+                .wrong("is a line, and nobody stands in one where `when_full` is \"reject\"", "keep one of them");
+        }
+        field.whole(1..=MOST_PERMITS)
+    });
     reader.finish();
-    let (permits, rejects, longest) = (permits?, rejects?, longest?);
+    let (permits, rejects, longest, line) = (permits?, rejects?, longest?, line?);
     let when_full = if rejects { WhenFull::Reject } else { WhenFull::Wait(longest) };
-    Some(Semaphore { permits: permits as u32, when_full, is_pool: false })
+    Some(Semaphore { permits: permits as u32, when_full, line: line.map(|line| line as u32), is_pool: false })
 }
 
 fn pool(field: &Field<'_>) -> Option<Semaphore> {
@@ -155,7 +103,20 @@ fn pool(field: &Field<'_>) -> Option<Semaphore> {
     let connections = connections.and_then(|field| field.whole(1..=MOST_PERMITS));
     let timeout = reader.maybe("timeout", Field::positive_duration);
     reader.finish();
-    Some(Semaphore { permits: connections? as u32, when_full: WhenFull::Wait(timeout?), is_pool: true })
+    Some(Semaphore { permits: connections? as u32, when_full: WhenFull::Wait(timeout?), line: None, is_pool: true })
+}
+
+fn throttle(field: &Field<'_>) -> Option<AdaptiveThrottle> {
+    let reader = field.table("a throttle's settings")?;
+    let of = reader.need("of", "write the failures that are no acceptance, such as [503, 529]");
+    let of = of.and_then(|field| counted(&field));
+    let k = reader.or("k", 2.0, |field| field.number(1.0..=1_000.0));
+    let time = reader.or("within", SimDuration::from_mins(2), Field::positive_duration);
+    let number = reader.or("buckets", 10, |field| field.whole(1..=u64::from(Slots::MOST)));
+    reader.finish();
+    let of = of?;
+    let window = Slots { time: time?, number: number? as u32, move_with_time: true };
+    Some(AdaptiveThrottle { statuses: of.statuses, outcomes: of.outcomes, k: k?, window })
 }
 
 fn size(field: &Field<'_>) -> Option<SizeCheck> {

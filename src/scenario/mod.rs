@@ -4,6 +4,7 @@
 
 mod alerts;
 mod arrivals;
+mod breaker;
 mod budget;
 mod cache;
 mod capacity;

@@ -1,14 +1,15 @@
 //! The state of all guards. A guard has one instance for each worker, process, class, client or for everybody,
 //! according to its scope; instances lie in one array, at an offset known when the run begins.
 
-use super::line::{Homes, InLine, Line};
+use super::line::{Homes, InLine, Line, Probes};
 use crate::observe::outcome::GuardCounts;
 use crate::policy::answer::{Answer, Outcome};
-use crate::policy::circuit_breaker::{BreakerCounts, BreakerState, Gate, Pause};
+use crate::policy::circuit_breaker::{BreakerCounts, BreakerState, Gate, Pause, Phase};
 use crate::policy::guard::{Guard, Mechanism, Scope};
 use crate::policy::pacer::{Counts, PacerState};
 use crate::policy::retry_budget::BudgetState;
 use crate::policy::semaphore::{Semaphore, SemaphoreState};
+use crate::policy::slots::Tally;
 use crate::random::{Key, Seed};
 use crate::scenario::Scenario;
 use crate::sim::world::{Budgets, purpose};
@@ -21,6 +22,7 @@ enum State {
     Semaphore(SemaphoreState, Line),
     /// A check of a size remembers nothing.
     Size,
+    Throttle(Tally),
 }
 
 /// Who asks a guard.
@@ -40,6 +42,11 @@ pub(super) struct Asker {
 /// Whether a guard's instances are told apart by worker, who may change while a run goes on.
 const fn told_apart(scope: Scope) -> bool {
     matches!(scope, Scope::Worker | Scope::Process)
+}
+
+/// Whether it matters to a guard which calls were probes.
+const fn knows_probes(guard: &Guard) -> bool {
+    matches!(&guard.mechanism, Mechanism::Breaker(breaker) if breaker.late.probes_decide)
 }
 
 /// A run that waits for an instance of a guard to change.
@@ -65,10 +72,14 @@ pub(super) struct Bank<'a> {
     pub(super) resumed: bool,
     /// For each guard, the instances in which runs hold its permits, where these are told apart by worker.
     homes: Vec<Homes>,
+    /// For each breaker to which it matters, the runs that it let through as probes.
+    probes: Vec<Option<Probes>>,
     /// The instances of the retry budgets of all clients' layers.
     budgets: Vec<BudgetState>,
     /// Where each budget's instances begin, and who shares one.
     budget_bases: Vec<(usize, Scope)>,
+    /// For each class, the failures that its runs are to repeat if their budgets still pay when the wait is over.
+    kept: Vec<Vec<Answer>>,
     /// For each class: its first worker and process among all, and how many processes it has.
     places: Vec<ClassPlace>,
 }
@@ -128,6 +139,8 @@ impl<'a> Bank<'a> {
             woken: Vec::new(),
             resumed: false,
             homes: vec![Homes::default(); scenario.guards.len()],
+            probes: scenario.guards.iter().map(|guard| knows_probes(guard).then(Probes::default)).collect(),
+            kept: Vec::new(),
             budgets,
             budget_bases,
             places,
@@ -139,6 +152,7 @@ impl<'a> Bank<'a> {
                 Mechanism::Pacer(pacer) => State::Pacer(pacer.full(SimTime::ZERO)),
                 Mechanism::Semaphore(_) => State::Semaphore(SemaphoreState::default(), Line::default()),
                 Mechanism::Size(_) => State::Size,
+                Mechanism::Throttle(throttle) => State::Throttle(throttle.empty()),
             }));
         }
         bank
@@ -161,25 +175,41 @@ impl<'a> Bank<'a> {
         }
     }
 
+    /// Whether a guard decides by chance.
+    pub(super) fn is_by_chance(&self, guard: usize) -> bool {
+        self.guards[guard].is_by_chance()
+    }
+
     /// What the guard says to someone who wants to pass.
     ///
-    /// `patience` is how long the run's client waits for a connection of a pool.
+    /// `patience` is how long the run's client waits for a connection of a pool, `chance` a uniform number for a guard
+    /// that decides by chance.
     pub(super) fn pass(
         &mut self,
         guard: usize,
         asker: Asker,
         run: u32,
         patience: Option<SimDuration>,
+        chance: f64,
         now: SimTime,
     ) -> Gate {
         let instance = self.instance(guard, asker);
         let gate = match (&self.guards[guard].mechanism, &mut self.states[instance]) {
-            (Mechanism::Breaker(breaker), State::Breaker(state)) => breaker.enter(state, now),
+            (Mechanism::Breaker(breaker), State::Breaker(state)) => {
+                let gate = breaker.enter(state, now);
+                if let Some(probes) = &mut self.probes[guard]
+                    && gate == Gate::Pass
+                {
+                    probes.out(asker.class, run, matches!(state.phase(), Phase::HalfOpen { .. }));
+                }
+                gate
+            }
             (Mechanism::Pacer(pacer), State::Pacer(state)) => {
                 let cost = Counts::cost(pacer.counts, asker.input_tokens, asker.output_tokens);
                 let wait = pacer.reserve(state, cost, now);
                 if wait.is_zero() { Gate::Pass } else { Gate::Reserved(now + wait) }
             }
+            (Mechanism::Throttle(throttle), State::Throttle(state)) => throttle.enter(state, chance, now),
             (Mechanism::Size(check), State::Size) => {
                 if u64::from(asker.input_tokens) > check.at_most {
                     Gate::Refuse(Outcome::TooLarge)
@@ -187,8 +217,8 @@ impl<'a> Bank<'a> {
                     Gate::Pass
                 }
             }
-            (Mechanism::Semaphore(semaphore), State::Semaphore(state, _)) => {
-                let mut gate = semaphore.enter(state, now);
+            (Mechanism::Semaphore(semaphore), State::Semaphore(state, line)) => {
+                let mut gate = semaphore.enter(state, line.len(), now);
                 if let Gate::Line(until) = &mut gate {
                     let patience = patience.filter(|_| semaphore.is_pool).unwrap_or(SimDuration::MAX);
                     *until = (*until).min(now + patience);
@@ -198,7 +228,14 @@ impl<'a> Bank<'a> {
                 }
                 gate
             }
-            (Mechanism::Breaker(_) | Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Size(_), _) => {
+            (
+                Mechanism::Breaker(_)
+                | Mechanism::Pacer(_)
+                | Mechanism::Semaphore(_)
+                | Mechanism::Size(_)
+                | Mechanism::Throttle(_),
+                _,
+            ) => {
                 unreachable!("a guard's state is of its own kind")
             }
         };
@@ -216,35 +253,53 @@ impl<'a> Bank<'a> {
         gate
     }
 
-    /// A response of the provider, or a result at the guard's place, is shown to a guard that counts it.
+    /// A response of the provider is shown to a guard that counts these.
     pub(super) fn record(&mut self, guard: usize, asker: Asker, answer: &Answer, now: SimTime) {
         let instance = self.instance(guard, asker);
-        if let (Mechanism::Breaker(breaker), State::Breaker(state)) =
-            (&self.guards[guard].mechanism, &mut self.states[instance])
-            && breaker.record(state, answer, now)
-        {
-            self.wake(guard, instance, now);
-        }
+        self.count(guard, instance, answer, false, now);
     }
 
-    /// A result passes outward through the guard's place.
-    pub(super) fn passed_back(&mut self, guard: usize, asker: Asker, run: u32, answer: &Answer, now: SimTime) {
+    /// A result is shown to a breaker; says whether the layers outside see a short circuit in its place.
+    fn count(&mut self, guard: usize, instance: usize, answer: &Answer, of_a_probe: bool, now: SimTime) -> bool {
+        let (Mechanism::Breaker(breaker), State::Breaker(state)) =
+            (&self.guards[guard].mechanism, &mut self.states[instance])
+        else {
+            return false;
+        };
+        let recorded = breaker.record(state, answer, of_a_probe, now);
+        let hides = recorded.opens && breaker.hides_the_last_failure;
+        if recorded.ends_half_open {
+            self.wake(guard, instance, now);
+        }
+        hides
+    }
+
+    /// A result passes outward through the guard's place; says whether the layers outside see a short circuit in its
+    /// place.
+    pub(super) fn passed_back(&mut self, guard: usize, asker: Asker, run: u32, answer: &Answer, now: SimTime) -> bool {
         if let Mechanism::Semaphore(semaphore) = self.guards[guard].mechanism {
-            return self.give_back(guard, &semaphore, asker, run, now);
-        }
-        if self.counts_results(guard) {
-            self.record(guard, asker, answer, now);
-        }
-        if answer.outcome.was_sent() {
-            return;
+            self.give_back(guard, &semaphore, asker, run, now);
+            return false;
         }
         let instance = self.instance(guard, asker);
+        if let (Mechanism::Throttle(throttle), State::Throttle(state)) =
+            (&self.guards[guard].mechanism, &mut self.states[instance])
+        {
+            throttle.passed_back(state, answer, now);
+            return false;
+        }
+        let of_a_probe = self.probes[guard].as_mut().is_some_and(|probes| probes.back(asker.class, run));
+        let hides = self.counts_results(guard) && self.count(guard, instance, answer, of_a_probe, now);
+        if answer.outcome.was_sent() {
+            return hides;
+        }
         if let (Mechanism::Breaker(breaker), State::Breaker(state)) =
             (&self.guards[guard].mechanism, &mut self.states[instance])
             && breaker.probe_was_not_sent(state)
         {
             self.wake(guard, instance, now);
         }
+        hides
     }
 
     /// A permit comes back, and goes to the first in line.
@@ -337,7 +392,7 @@ impl<'a> Bank<'a> {
     fn counts_results(&self, guard: usize) -> bool {
         match &self.guards[guard].mechanism {
             Mechanism::Breaker(breaker) => breaker.counts == BreakerCounts::Results,
-            Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => false,
+            Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) | Mechanism::Throttle(_) => false,
         }
     }
 
@@ -346,9 +401,14 @@ impl<'a> Bank<'a> {
         let instance = self.instance(guard, asker);
         match (&self.guards[guard].mechanism, &mut self.states[instance]) {
             (Mechanism::Breaker(breaker), State::Breaker(state)) => breaker.pause(state, now),
-            (Mechanism::Breaker(_) | Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Size(_), _) => {
-                Pause::No
-            }
+            (
+                Mechanism::Breaker(_)
+                | Mechanism::Pacer(_)
+                | Mechanism::Semaphore(_)
+                | Mechanism::Size(_)
+                | Mechanism::Throttle(_),
+                _,
+            ) => Pause::No,
         }
     }
 
@@ -358,6 +418,24 @@ impl<'a> Bank<'a> {
         let (base, scope) = self.budget_bases[budget];
         let at = base + self.place(scope, asker, 0);
         &mut self.budgets[at]
+    }
+
+    /// The failure that a run has met and is to repeat when its wait is over, where its budget is asked then.
+    #[cold]
+    pub(super) fn keep(&mut self, class: u16, run: u32, answer: &Answer) {
+        let (class, run) = (class as usize, run as usize);
+        if self.kept.len() <= class {
+            self.kept.resize_with(class + 1, Vec::new);
+        }
+        if self.kept[class].len() <= run {
+            self.kept[class].resize(run + 1, Answer::DELIVERED);
+        }
+        self.kept[class][run] = *answer;
+    }
+
+    /// The failure that a run was to repeat.
+    pub(super) fn kept(&self, class: u16, run: u32) -> Answer {
+        self.kept[class as usize][run as usize]
     }
 
     /// What was counted, guard by guard.
@@ -373,7 +451,7 @@ impl<'a> Bank<'a> {
                         counts.most_in_use = counts.most_in_use.max(u64::from(semaphore.most_in_use));
                         counts.waited += line.iter().map(|waiter| horizon - waiter.since).sum();
                     }
-                    State::Pacer(_) | State::Size => {}
+                    State::Pacer(_) | State::Size | State::Throttle(_) => {}
                 }
             }
         }

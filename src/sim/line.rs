@@ -42,6 +42,11 @@ impl Line {
         place.is_some_and(|place| self.0.remove(place).is_some())
     }
 
+    /// How many stand there.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &InLine> {
         self.0.iter()
     }
@@ -68,6 +73,26 @@ impl Homes {
     /// The instance of which the run, which has a permit, holds one.
     pub(super) fn of(&self, class: u16, run: u32) -> usize {
         self.0[class as usize][run as usize]
+    }
+}
+
+/// The runs that a breaker let through as probes and whose results are not back yet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Probes(Vec<(u16, u32)>);
+
+impl Probes {
+    /// The run was let through, as a probe or not.
+    pub(super) fn out(&mut self, class: u16, run: u32, as_a_probe: bool) {
+        self.back(class, run);
+        if as_a_probe {
+            self.0.push((class, run));
+        }
+    }
+
+    /// The run's result is back; says whether it was a probe.
+    pub(super) fn back(&mut self, class: u16, run: u32) -> bool {
+        let place = self.0.iter().position(|probe| *probe == (class, run));
+        place.map(|place| self.0.swap_remove(place)).is_some()
     }
 }
 

@@ -150,6 +150,8 @@ pub(super) mod purpose {
     pub(crate) const JITTER: u64 = u64::from_be_bytes(*b"  jitter");
     /// The process of a turn.
     pub(crate) const PROCESS: u64 = u64::from_be_bytes(*b" process");
+    /// What a guard decides by chance.
+    pub(crate) const GUARD: u64 = u64::from_be_bytes(*b"   guard");
     /// Arrivals of a class.
     pub(crate) const ARRIVALS: u64 = u64::from_be_bytes(*b"arrivals");
 }
@@ -249,7 +251,7 @@ fn breakers<'a>(scenario: &'a Scenario, client: &'a Client) -> impl Iterator<Ite
     let guards = client.elements().iter().filter_map(|element| element.role.guard());
     guards.filter_map(|guard| match &scenario.guards[guard].mechanism {
         Mechanism::Breaker(breaker) => Some((guard, breaker)),
-        Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => None,
+        Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) | Mechanism::Throttle(_) => None,
     })
 }
 

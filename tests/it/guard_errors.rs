@@ -25,6 +25,12 @@ fn guards_that_say_nothing_or_two_things_are_refused() {
         guard("pool = { connections = 0 }"),
         guard("pool = { connections = 50, timeout = \"0s\" }"),
         guard("pool = { connections = 50, permits = 50 }"),
+        guard("semaphore = { permits = 10, when_full = \"reject\", line_at_most = 5 }"),
+        guard("semaphore = { permits = 10, line_at_most = 0 }"),
+        guard("throttle = {}"),
+        guard("throttle = { of = [503], k = 0.5 }"),
+        guard("throttle = { of = [\"short_circuited\"] }"),
+        guard("throttle = { of = [503], within = \"0s\" }"),
         guard("size = {}"),
         guard("size = { at_most = 0 }"),
         guard("size = { at_most = \"200K\" }"),
@@ -62,4 +68,42 @@ fn guards_that_say_nothing_or_two_things_are_refused() {
 
 "#]]
     );
+}
+
+#[test]
+fn breakers_that_say_nothing_or_two_things_are_refused() {
+    let changes = [
+        ("last = 20, ", ""),
+        ("last = 20, ", "within = \"10s\", last = 20, "),
+        ("last = 20, threshold = \"30%\", ", "within = \"0s\", threshold = \"30%\", "),
+        ("last = 20, threshold = \"30%\", ", "within = \"10s\", buckets = 0, threshold = \"30%\", "),
+        ("last = 20, threshold = \"30%\", ", "within = \"10s\", minimum = 2_000_000, threshold = \"30%\", "),
+        ("last = 20, threshold = \"30%\", ", "consecutive = 5, threshold = \"30%\", "),
+        ("last = 20, threshold = \"30%\", ", "consecutive = 0, "),
+        ("last = 20, threshold = \"30%\", ", "average = \"30s\", "),
+        ("last = 20, threshold = \"30%\", ", "average = \"30s\", share_of = \"calls\", threshold = \"30%\", "),
+        ("last = 20, threshold = \"30%\", ", "within = \"10s\", share_of = \"calls\", threshold = \"30%\", "),
+        ("last = 20, ", "last = 20, buckets = 5, "),
+        ("threshold = \"30%\", ", "threshold = 1, "),
+        ("threshold = \"30%\", ", "threshold = 1, at_threshold = \"opens\", "),
+        ("threshold = \"30%\", ", "threshold = \"30%\", warms_up = \"once\", "),
+        ("open = \"60s\"", "open = { first = \"30s\", cap = \"10s\" }"),
+        ("open = \"60s\"", "open = { first = \"30s\", factor = 0.5 }"),
+        ("open = \"60s\"", "open = {}"),
+        ("open = \"60s\"", "open = \"60s\", open_until = \"over\""),
+        ("open = \"60s\"", "open = \"60s\", probes = 0, others = \"pass\""),
+        ("open = \"60s\"", "open = \"60s\", probes = 2, at_once = 3"),
+        ("open = \"60s\"", "open = \"60s\", others = \"pass\", at_once = 1"),
+        ("open = \"60s\"", "open = \"60s\", late_probe = \"decides\""),
+        ("open = \"60s\"", "open = \"60s\", last_failure = \"short_circuited\""),
+        ("open = \"60s\"", "open = \"60s\", on_close = \"count\""),
+        ("counts = \"responses\"", "preset = \"oposum\", counts = \"responses\""),
+        ("counts = \"responses\"", "preset = \"opossum-8\", counts = \"responses\""),
+        ("counts = \"responses\"", "preset = \"pybreaker\", counts = \"results\""),
+        ("counts = \"responses\"", "preset = 9, counts = \"responses\""),
+        ("counts = \"responses\"", "preset = \"pybreaker\", fail_max = 3, counts = \"results\""),
+        ("counts = \"responses\"", "preset = \"pybreaker\", fial_max = 3, counts = \"results\""),
+        ("counts = \"responses\"", "preset = \"pybreaker\", reset_timeout = \"9s\", counts = \"results\""),
+    ];
+    assert_data_eq!(table(&changes), file!["refusals/breakers.txt"]);
 }

@@ -4,7 +4,7 @@
 use retrycast::document::Place;
 use retrycast::metrics::summarize;
 use retrycast::policy::{Client, Role};
-use retrycast::preset::{FAMILIES, Preset, Source as Known};
+use retrycast::preset::{FAMILIES, Preset, Source as Known, breakers};
 use retrycast::random::Seed;
 use retrycast::scenario::{Refusal, Source, load, preset_client};
 use retrycast::sim::simulate;
@@ -59,6 +59,43 @@ fn a_default_that_is_spelled_out_is_the_default() {
             if let Some(default) = word.default() {
                 let said = by_itself(preset, &[&format!("{}={default}", word.word)]);
                 assert_eq!(said, by_itself(preset, &[]), "{} {} = {default}", preset.name(), word.word);
+            }
+        }
+    }
+}
+
+/// The guard that these words of a breaker's preset make.
+fn breaker(name: &str, words: &str) -> retrycast::policy::Mechanism {
+    let text = format!(
+        "horizon = \"1h\"\n[guards.b]\nbreaker = {{ {name}{words} }}\n[clients.one]\nlayers = [{{ guard = \"b\" }}]\n\
+         [traffic.t]\nkind = \"jobs\"\nworkers = 1\nclient = \"one\"\narrivals = {{ at = [\"0s\"] }}\n\
+         steps = [{{ name = \"s\", input_tokens = 1, latency = \"1s\" }}]\n"
+    );
+    let scenario = load(&Source::new("one.toml", &text)).unwrap_or_else(|refusal| panic!("{text}\n{refusal:#?}"));
+    scenario.guards[0].mechanism.clone()
+}
+
+#[test]
+fn a_breaker_is_its_general_keys_and_its_spelled_out_defaults() {
+    for family in breakers::FAMILIES {
+        let name = format!("preset = \"{}\"", family.word);
+        // Two of them look at nothing, and never reopen, unless somebody says so.
+        let needed = match family.word {
+            "cockatiel" => ", ConsecutiveBreaker = 3, halfOpenAfter = \"10s\"",
+            "failsafe" => ", consecutive_failures = 3, backoff = { constant = \"10s\" }",
+            _ => "",
+        };
+        let plain = breaker(&name, needed);
+        let general = match family.word {
+            "cockatiel" | "failsafe" => ", consecutive = 3, open = \"10s\"",
+            _ => "",
+        };
+        let keys = breakers::find(family.word).unwrap().keys().trim_end().replace('\n', ", ");
+        assert_eq!(plain, breaker(&keys, general), "{}", family.word);
+        for (word, _) in family.glossary() {
+            if let Some(default) = word.default() {
+                let said = breaker(&name, &format!("{needed}, {} = {default}", word.word));
+                assert_eq!(said, plain, "{} {} = {default}", family.word, word.word);
             }
         }
     }

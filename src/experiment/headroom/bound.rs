@@ -181,7 +181,11 @@ pub fn pacer(scenario: &Scenario, class: &TrafficClass, counts: Counts) -> Optio
     scenario.client_of(class).elements().iter().find_map(|element| match element.role {
         Role::Guard(guard) => match &scenario.guards[guard].mechanism {
             Mechanism::Pacer(pacer) if pacer.counts == counts => Some(guard),
-            Mechanism::Pacer(_) | Mechanism::Breaker(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) => None,
+            Mechanism::Pacer(_)
+            | Mechanism::Breaker(_)
+            | Mechanism::Semaphore(_)
+            | Mechanism::Size(_)
+            | Mechanism::Throttle(_) => None,
         },
         Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) | Role::Fallback(_) => None,
     })

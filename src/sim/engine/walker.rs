@@ -42,6 +42,17 @@ impl Walker<'_, '_> {
     }
 }
 
+impl Walker<'_, '_> {
+    /// The uniform number of one request at a guard.
+    #[cold]
+    fn chance(&self, guard: usize) -> f64 {
+        let (run, step) = (u64::from(self.run.task.runs), u64::from(self.run.step));
+        let key = self.compiled.key.with(u64::from(self.run.task.index)).with(purpose::GUARD).with(guard as u64);
+        let key = key.with(run << 32 | step).with(u64::from(self.run.calls) << 32 | u64::from(self.run.ordinal));
+        key.stream().next_unit()
+    }
+}
+
 impl Host for Walker<'_, '_> {
     type Source = Stream;
 
@@ -62,15 +73,16 @@ impl Host for Walker<'_, '_> {
     fn pass(&mut self, guard: usize, now: SimTime) -> Gate {
         let asker = self.asker();
         let patience = self.stack.client.patience().timeouts.pool;
-        let gate = self.bank.pass(guard, asker, self.slot, patience, now);
+        let chance = if self.bank.is_by_chance(guard) { self.chance(guard) } else { 0.0 };
+        let gate = self.bank.pass(guard, asker, self.slot, patience, chance, now);
         if gate == Gate::Park {
             self.bank.park(guard, asker, self.slot, now);
         }
         gate
     }
 
-    fn passed_back(&mut self, guard: usize, answer: &Answer, now: SimTime) {
-        self.bank.passed_back(guard, self.asker(), self.slot, answer, now);
+    fn passed_back(&mut self, guard: usize, answer: &Answer, now: SimTime) -> bool {
+        self.bank.passed_back(guard, self.asker(), self.slot, answer, now)
     }
 
     fn pay(
@@ -88,6 +100,19 @@ impl Host for Walker<'_, '_> {
             self.ledger.cells[self.clock.cell() as usize].suppressed += 1;
         }
         paid
+    }
+
+    fn keep(&mut self, _: usize, answer: &Answer) {
+        self.bank.keep(self.class, self.slot, answer);
+    }
+
+    fn still_pays(&mut self, element: usize, budget: &RetryBudget) -> Option<Answer> {
+        let asker = self.asker();
+        if budget.still_allows(self.bank.budget(self.stack.budgets[element]?, asker)) {
+            return None;
+        }
+        self.ledger.cells[self.clock.cell() as usize].suppressed += 1;
+        Some(self.bank.kept(self.class, self.slot))
     }
 
     fn repay(&mut self, element: usize, budget: &RetryBudget, last_cost: Option<u32>) {

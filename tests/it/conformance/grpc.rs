@@ -28,6 +28,7 @@ pub(crate) fn answer(entry: &Value) -> Option<String> {
         "UNAVAILABLE" => 503,
         "RESOURCE_EXHAUSTED" => 429,
         "INTERNAL" => 500,
+        "INVALID_ARGUMENT" => 400,
         other => panic!("no HTTP status is known for {other}"),
     };
     let pushback = match &entry["pushback"] {

@@ -11,6 +11,7 @@ mod calls;
 mod case;
 mod general_keys;
 mod grpc;
+mod guards;
 mod http;
 mod npm;
 mod python;

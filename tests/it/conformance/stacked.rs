@@ -112,7 +112,9 @@ impl<D: Draws, F: Fn(usize, u64) -> D> Host for World<F> {
         Gate::Pass
     }
 
-    fn passed_back(&mut self, _: usize, _: &Answer, _: SimTime) {}
+    fn passed_back(&mut self, _: usize, _: &Answer, _: SimTime) -> bool {
+        false
+    }
 
     fn pay(&mut self, _: usize, _: &RetryBudget, _: &Answer, _: bool, _: SimTime) -> Option<u32> {
         None
