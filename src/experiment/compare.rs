@@ -15,10 +15,9 @@ pub const NARROW: f64 = 0.05;
 pub const fn narrowest(kind: Kind) -> f64 {
     match kind {
         Kind::Count => 0.5,
-        Kind::Ratio => 0.01,
+        Kind::Ratio | Kind::Money => 0.01,
         Kind::Share => 0.005,
         Kind::Seconds => 1.0,
-        Kind::Money => 0.01,
     }
 }
 

@@ -244,7 +244,7 @@ fn settle(
 ) {
     match terms.charge {
         Charge::Streaming => {
-            let cost = terms.weights.output.saturating_mul(u64::from(new));
+            let cost = terms.weights_of(hold.size.model).output.saturating_mul(u64::from(new));
             if cost > 0 {
                 meter.charge(level, cost, now);
             }

@@ -133,8 +133,8 @@ mod tests {
             let key = Seed(7).key().with(n);
             let draw = |what: u64| key.with(what).unit();
             // Busy and quiet stretches in turn.
-            let pause = if n / 200 % 2 == 0 { 0.4 } else { 3.0 };
-            now = now + SimDuration::from_secs_f64(2.0 * pause * draw(1));
+            let pause = if (n / 200).is_multiple_of(2) { 0.4 } else { 3.0 };
+            now += SimDuration::from_secs_f64(2.0 * pause * draw(1));
             let request = Request {
                 class: 0,
                 input_tokens: (draw(2) * 200.0) as u32,

@@ -107,8 +107,8 @@ pub enum Until {
 pub struct Terms {
     /// What each part of a request weighs.
     pub weights: Weights,
-    /// What it weighs for each model, by index, where that is by the provider's prices; `weights` for all others.
-    pub by_model: Option<Vec<Weights>>,
+    /// What it weighs for each model, by index and with its name, where that is by the provider's prices; `weights` for all others.
+    pub by_model: Option<Vec<(String, Weights)>>,
     /// When it is charged.
     pub charge: Charge,
     /// What it is taken to use when it is admitted.
@@ -183,12 +183,24 @@ impl Terms {
 
     /// What a request of this size costs.
     pub fn cost(&self, size: Size) -> u64 {
-        let by_model = self.by_model.as_ref().and_then(|weights| weights.get(size.model as usize));
-        let Weights { request, input, cached, output, .. } = *by_model.unwrap_or(&self.weights);
+        let Weights { request, input, cached, output, .. } = self.weights_of(size.model);
         let from_cache = if size.cached < size.input { size.cached } else { size.input };
         let fresh = input.saturating_mul((size.input - from_cache) as u64);
         let cost = fresh.saturating_add(cached.saturating_mul(from_cache as u64));
         request.saturating_add(cost).saturating_add(output.saturating_mul(size.output as u64))
+    }
+
+    /// What each part of a request to a model weighs, by its index.
+    #[inline]
+    pub fn weights_of(&self, model: u8) -> Weights {
+        let own = self.by_model.as_ref().and_then(|all| all.get(model as usize));
+        own.map_or(self.weights, |(_, weights)| *weights)
+    }
+
+    /// What each part of a request to a model weighs, by its name.
+    pub fn weights_for(&self, model: Option<&str>) -> Weights {
+        let own = self.by_model.as_ref().and_then(|all| all.iter().find(|(name, _)| Some(name.as_str()) == model));
+        own.map_or(self.weights, |(_, weights)| *weights)
     }
 
     /// What a request is charged when it is admitted.

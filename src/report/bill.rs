@@ -13,13 +13,22 @@ pub const CELLS: [(&str, &str); 5] = [
     ("cost_per_delivered", "each delivered"),
 ];
 
-/// The currency, and for each class its name and amounts; `None` where nothing has a price.
-pub fn bills(subject: &Subject<'_>) -> Option<(String, Vec<(String, [String; CELLS.len()])>)> {
+/// The bill of one class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The class.
+    pub class: String,
+    /// Its amounts, in the order of [`CELLS`].
+    pub cells: [String; CELLS.len()],
+}
+
+/// The currency, and the bill of each class; `None` where nothing has a price.
+pub fn bills(subject: &Subject<'_>) -> Option<(String, Vec<Row>)> {
     let tariff = subject.scenario.provider.prices.as_ref()?;
     let row = |class: &crate::traffic::TrafficClass| {
         let value = |key: &str| subject.value(Scope::Whole, &class.name, &["bill", key]);
         let cells = CELLS.map(|(key, _)| value(key).map_or_else(|| UNDEFINED.to_owned(), amount));
-        (readable(&class.name), cells)
+        Row { class: readable(&class.name), cells }
     };
     Some((tariff.currency.clone(), subject.scenario.traffic.iter().map(row).collect()))
 }

@@ -151,11 +151,12 @@ pub fn amount(value: f64) -> String {
         let cents = (value * 100.0).round();
         return format!("{}.{:02}", count((cents / 100.0).trunc()), (cents % 100.0).abs());
     }
-    let mut places = 3;
-    while places < 9 && value * 10_f64.powi(places) < 9.5 {
+    let (mut places, mut scaled) = (3, value * 1e3);
+    while places < 9 && scaled < 9.5 {
         places += 1;
+        scaled *= 10.0;
     }
-    format!("{value:.*}", places as usize)
+    format!("{value:.places$}")
 }
 
 /// A whole number with its thousands apart: `3,920`.

@@ -37,15 +37,12 @@ pub fn rows(subject: &Subject<'_>, class: Option<&str>) -> Vec<Row> {
                     subject.value(Scope::Whole, class, &keys).unwrap_or(0.0)
                 };
                 let (all, attempts) = (value(&["all"]), ATTEMPTS.map(|group| value(&["attempts", group])));
-                match rows.iter_mut().find(|row| row.status == *status && row.source == *source) {
-                    Some(row) => {
-                        row.all += all;
-                        row.attempts.iter_mut().zip(attempts).for_each(|(sum, n)| *sum += n);
-                    }
-                    None => {
-                        let who = who(source);
-                        rows.push(Row { status: status.clone(), who, source: source.clone(), all, attempts });
-                    }
+                if let Some(row) = rows.iter_mut().find(|row| row.status == *status && row.source == *source) {
+                    row.all += all;
+                    row.attempts.iter_mut().zip(attempts).for_each(|(sum, n)| *sum += n);
+                } else {
+                    let who = who(source);
+                    rows.push(Row { status: status.clone(), who, source: source.clone(), all, attempts });
                 }
             }
         }

@@ -135,7 +135,8 @@ pub(super) fn settle(provider: &mut ReadProvider<'_>, all_asked: bool, context: 
             if let (Some(terms), Some(Some(tariff))) = (&mut limit.terms, &provider.tariff)
                 && let Some(by_model) = &mut terms.by_model
             {
-                *by_model = models.iter().map(|model| model.prices.unwrap_or(tariff.all).weights()).collect();
+                let weights = |model: &Model| model.prices.unwrap_or(tariff.all).weights();
+                *by_model = models.iter().map(|model| (model.name.clone(), weights(model))).collect();
             }
         }
     }

@@ -7,7 +7,8 @@
 use crate::observe::ledger::ClassLedger;
 use crate::provider::terms::Size;
 use crate::provider::{Fare, Prices, Provider};
-use crate::sim::record::Run;
+use crate::sim::groups::Groups;
+use crate::sim::record::{NO_TASK, Run};
 use crate::sim::station::{Job, NOBODY, Stage};
 use crate::units::SimTime;
 
@@ -99,10 +100,22 @@ impl<'a> Billing<'a> {
         }
     }
 
-    /// The run has sent a request that is billed so, if at all.
-    pub(super) fn keep(&mut self, class: u16, run: u32, home: u32, record: &Run, fare: Option<Fare>) {
+    /// A run of a class has sent a request that is billed so, if at all; its service ends no later than `cut`.
+    pub(super) fn keep(
+        &mut self,
+        (class, run): (u16, u32),
+        groups: &Groups,
+        record: &Run,
+        fare: Option<Fare>,
+        cut: Option<SimTime>,
+    ) {
         let desk = &mut self.desks[class as usize];
-        let item = fare.map(|fare| item(desk, home, record, fare));
+        let item = fare.map(|mut fare| {
+            if let Some(at) = cut {
+                fare.cut(at);
+            }
+            item(desk, home(groups, run, record), record, fare)
+        });
         put(&mut desk.runs, run, item);
     }
 
@@ -136,8 +149,9 @@ impl<'a> Billing<'a> {
     }
 
     /// A request goes to the servers.
-    pub(super) fn comes_to_servers(&mut self, id: u32, job: &Job, home: u32, record: &Run, size: Size) {
+    pub(super) fn comes_to_servers(&mut self, id: u32, job: &Job, groups: &Groups, record: &Run, size: Size) {
         let desk = &mut self.desks[job.class as usize];
+        let home = home(groups, job.run, record);
         let item = item(desk, home, record, Fare::served(size, &job.course, job.course.written));
         desk.accounts[item.account as usize].open += 1;
         put(&mut self.jobs, id, Some(item));
@@ -174,6 +188,11 @@ impl<'a> Billing<'a> {
         bill.retries += if item.is_retry { cost } else { 0 };
         bill.unreceived += if received { 0 } else { cost };
     }
+}
+
+/// The slot of the task of a run, or of the run itself or of the one that waits for it, where the task has none.
+fn home(groups: &Groups, run: u32, record: &Run) -> u32 {
+    if record.slot == NO_TASK { groups.home(run) } else { record.slot }
 }
 
 fn item(desk: &Desk, home: u32, record: &Run, fare: Fare) -> Item {

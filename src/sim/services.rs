@@ -1,7 +1,7 @@
 //! What the server does for requests that their callers may stop wanting before they end: because another request was
 //! faster, or another step has failed. Elsewhere nothing of it is kept.
 
-use crate::provider::Ticket;
+use crate::provider::{Ticket, Verdict};
 use crate::units::SimTime;
 
 /// The server's work on one request.
@@ -22,6 +22,20 @@ pub(super) struct Served {
 }
 
 impl Served {
+    /// What the server does for a request that got this verdict. Its caller leaves then, if it does; the server stops with
+    /// it where that is so.
+    pub(super) fn of(verdict: &Verdict, left: Option<SimTime>, is_cancelled: bool) -> Served {
+        let works_until = verdict.works_until;
+        Served {
+            from: verdict.course.written,
+            until: left.filter(|_| is_cancelled).map_or(works_until, |at| works_until.min(at)),
+            admitted: verdict.admitted,
+            wasted: left.is_some(),
+            first: verdict.course.first,
+            ticket: Ticket::default(),
+        }
+    }
+
     /// How long it lasts from then on, as far as the run goes.
     pub(super) fn nanos_from(&self, instant: SimTime, horizon: SimTime) -> u64 {
         let until = self.until.min(horizon);

@@ -39,7 +39,7 @@ fn estimate(terms: &Terms, step: &Step) -> f64 {
         (_, Estimate::Actual) => weighed(terms, step, step.output_tokens.mean()),
         (_, Estimate::MaxTokens) => weighed(terms, step, most),
         (_, Estimate::Larger) => {
-            let weights = &terms.weights;
+            let weights = terms.weights_for(step.model.as_deref());
             let output = (weights.request as f64 + weights.output as f64 * most) / weights.scale as f64;
             without_output.max(output)
         }
@@ -49,7 +49,7 @@ fn estimate(terms: &Terms, step: &Step) -> f64 {
 }
 
 fn weighed(terms: &Terms, step: &Step, output: f64) -> f64 {
-    let weights = &terms.weights;
+    let weights = terms.weights_for(step.model.as_deref());
     let input = step.input_tokens.mean();
     let cached = step.cached.of_mean(input);
     let tokens = weights.input as f64 * (input - cached) + weights.cached as f64 * cached;

@@ -93,11 +93,11 @@ fn what_failures_cost() {
         total
     };
     for free in [
-        r#"{ status = 500 }"#,
-        r#"{ status = 529 }"#,
-        r#"{ status = 429 }"#,
-        r#"{ drop = true }"#,
-        r#"{ unreachable = true }"#,
+        "{ status = 500 }",
+        "{ status = 529 }",
+        "{ status = 429 }",
+        "{ drop = true }",
+        "{ unreachable = true }",
         r#"{ stream = "failed", after = "1s" }"#,
     ] {
         assert_eq!(with(free), 0.0, "{free}");
@@ -108,7 +108,7 @@ fn what_failures_cost() {
     // An answer that is cut had been made before, and what is said to be carried out was.
     assert_eq!(with(r#"{ cut = true, after = "4s" }"#), WHOLE);
     assert_eq!(with(r#"{ stream = "broken", after = "4s", carried_out = true }"#), WHOLE);
-    assert_eq!(with(r#"{ status = 500, carried_out = true }"#), WHOLE);
+    assert_eq!(with("{ status = 500, carried_out = true }"), WHOLE);
     assert_eq!(with(r#"{ cut = true, after = "4s", carried_out = false }"#), 0.0);
 }
 
@@ -199,6 +199,15 @@ fn a_limit_on_spend_charges_the_providers_prices_model_by_model() {
     assert_eq!([models("opus.total"), models("haiku.total")], [0.800_002, 0.100_005]);
     assert_eq!([models("opus.retries"), models("haiku.retries")], [0.0, 0.100_005]);
     assert_eq!(bill(&run, "total"), 0.900_007);
+    // Charged as the output comes, or when the service ends: a token of haiku for 0.6 beside its input for 0.1, where one of
+    // opus is free. The third finds 1.4 spent, and opus no better.
+    for charge in ["streaming", "completion"] {
+        let later = format!("{limit}\ncharge = \"{charge}\"");
+        let text = two_models(&later, "[provider.prices]\ninput = 1\noutput = 0");
+        let text = text.replace("model = \"opus\"", "model = \"haiku\"").replace("to = [\"haiku\"]", "to = [\"opus\"]");
+        let run = Run::of(&read(&text.replace("output = 5 }", "output = 600000 }")), 1);
+        assert_eq!((run.count("limits.daily.refused"), charge), (2, charge));
+    }
     // At prices of its own the limit takes all of them for one model.
     let own = format!("{limit}\nprices = {{ input = 6, output = 1 }}");
     let run = Run::of(&read(&two_models(&own, "[provider.prices]\ninput = 4\noutput = 1")), 1);

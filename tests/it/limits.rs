@@ -281,7 +281,9 @@ fn a_hint_tells_what_it_is_asked_to_in_the_header_that_carries_it() {
 fn every_preset_of_limits_runs_and_may_be_changed() {
     for preset in limits::all() {
         let name = &preset.name;
-        let text = format!("[provider.limits.p]\npreset = \"{name}\"\nmodels = [\"m\"]");
+        // Limits on spend charge the provider's prices.
+        let prices = "[provider.prices]\ninput = 3\noutput = 15";
+        let text = format!("{prices}\n[provider.limits.p]\npreset = \"{name}\"\nmodels = [\"m\"]");
         let step = "input_tokens = 1000, output_tokens = 10, max_tokens = 20, model = \"m\", latency = \"1s\"";
         let scenario = world(&text, &[class("c", step, &[0.0, 0.5, 70.0])]);
         let limits: Vec<&str> = scenario.provider.limits.iter().map(|limit| limit.name.as_str()).collect();

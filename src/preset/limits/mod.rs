@@ -5,12 +5,13 @@
 use crate::document::{Table, near, parse};
 
 /// The files, one for each provider, in the order of the list.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     ("anthropic", include_str!("anthropic.toml")),
     ("openai", include_str!("openai.toml")),
     ("azure", include_str!("azure.toml")),
     ("bedrock", include_str!("bedrock.toml")),
     ("gemini", include_str!("gemini.toml")),
+    ("groq", include_str!("groq.toml")),
     ("gateway", include_str!("gateway.toml")),
 ];
 

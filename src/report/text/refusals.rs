@@ -14,7 +14,7 @@ const HEADS: [(&str, usize); 5] = [("all", 10), ("1st request", 13), ("2nd", 8),
 
 /// Writes them; nothing where nobody refused.
 pub(super) fn write(page: &mut Page, subject: &Subject<'_>) {
-    let rows = shown(rows(subject, None));
+    let rows = shown(&rows(subject, None));
     if rows.is_empty() {
         return;
     }
@@ -46,7 +46,7 @@ pub(super) fn write(page: &mut Page, subject: &Subject<'_>) {
 }
 
 /// The few who refused most, and all others together.
-fn shown(rows: Vec<Row>) -> Vec<(String, [String; 5])> {
+fn shown(rows: &[Row]) -> Vec<(String, [String; 5])> {
     let label = |row: &Row| format!("{} by {}", row.status, row.who);
     if rows.len() <= MOST + 1 {
         return rows.iter().map(|row| (label(row), cells(&[row]))).collect();

@@ -9,7 +9,7 @@ use crate::policy::Course;
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::stack::Input;
 use crate::provider::network::Way;
-use crate::provider::{Abandoned, AnsweredBy, CacheState, Fare, Provider, Request, Service, Ticket, Verdict};
+use crate::provider::{Abandoned, AnsweredBy, CacheState, Fare, Provider, Request, Service, Verdict};
 use crate::random::Distribution;
 use crate::random::stream::mix;
 use crate::sim::event::Event;
@@ -138,14 +138,8 @@ impl<O: Observer> Engine<'_, O> {
         // What is on its way back is done.
         let stops = left.is_some_and(|(at, _)| way.is_none() || at < verdict.works_until);
         let is_cancelled = stops && self.scenario.provider.abandoned == Abandoned::Cancelled;
-        let mut served = Served {
-            from: course.written,
-            until: if is_cancelled { verdict.works_until.min(at) } else { verdict.works_until },
-            admitted: verdict.admitted,
-            wasted: left.is_some(),
-            first: seen.first,
-            ticket: Ticket::default(),
-        };
+        let served = Served::of(&verdict, left.map(|(at, _)| at), is_cancelled);
+        let mut served = Served { first: seen.first, ..served };
         count_service(&mut state.ledger.cells[record.call_cell as usize], &served, self.scenario.horizon);
         if served.admitted {
             served.ticket = self.provider.serves_until(now, served.until, &request, course);
@@ -162,13 +156,8 @@ impl<O: Observer> Engine<'_, O> {
         (record.answer, record.hint) = self.answers.number(&answer);
         record.by = PackedSource::pack(verdict.by).with_displaced(verdict.displaced);
         if let Some(billing) = &mut self.billing {
-            let faults = &self.scenario.provider.faults;
-            let mut fare = Fare::of(&verdict, faults, &request, || service().takes);
-            if let (true, Some(fare)) = (is_cancelled, &mut fare) {
-                fare.cut(at);
-            }
-            let home = if record.slot == NO_TASK { state.groups.home(run) } else { record.slot };
-            billing.keep(class, run, home, record, fare);
+            let fare = Fare::of(&verdict, &self.scenario.provider.faults, &request, || service().takes);
+            billing.keep((class, run), &state.groups, record, fare, is_cancelled.then_some(at));
         }
         if let Some(models) = &mut state.ledger.models {
             models.sent(record.call_cell, model);

@@ -11,7 +11,7 @@ use crate::random::Key;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::observer::Observer;
-use crate::sim::record::{Doing, NO_TASK, PackedSource};
+use crate::sim::record::{Doing, PackedSource};
 use crate::sim::station::{Job, NOBODY, Stage, Station};
 use crate::units::{SimDuration, SimTime};
 
@@ -41,9 +41,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let id = self.station().insert(job);
         if let Some(billing) = &mut self.billing {
             let state = &self.states[class as usize];
-            let record = state.runs.get(run);
-            let home = if record.slot == NO_TASK { state.groups.home(run) } else { record.slot };
-            billing.comes_to_servers(id, &job, home, record, request.size());
+            billing.comes_to_servers(id, &job, &state.groups, state.runs.get(run), request.size());
         }
         if self.streams.is_some() {
             self.job_may_be_cut(class, run, id, verdict, request);
