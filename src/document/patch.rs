@@ -9,7 +9,7 @@ use super::near;
 use super::tree::{Entry, Node, Place, Table, Value};
 
 /// Keys whose tables are one of several forms and are replaced whole.
-const WHOLE: [&str; 24] = [
+const WHOLE: [&str; 26] = [
     "arrivals",
     "backoff",
     "jitter",
@@ -22,6 +22,8 @@ const WHOLE: [&str; 24] = [
     "first_token",
     "connect",
     "write",
+    "send",
+    "receive",
     "after",
     "window",
     "wait",

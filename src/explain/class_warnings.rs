@@ -94,7 +94,8 @@ fn too_many_attempts(class: &ClassExplanation, client: &Client) -> Option<Warnin
 fn timeout_below_latency(scenario: &Scenario, index: usize, client: &Client, steps: &[usize]) -> Option<Warning> {
     let class = &scenario.traffic[index];
     let step = steps.iter().map(|step| &class.steps[*step]).max_by_key(|step| service::usual(step))?;
-    let usual = service::usual(step);
+    let travel = service::travel(&scenario.provider);
+    let usual = service::usual(step) + travel.0;
     // A stream that flows is cut by nothing but a limit over all of it.
     let until_there = |timeouts: &Timeouts| match step.first_token {
         Some(_) => timeouts.total,
@@ -114,7 +115,7 @@ fn timeout_below_latency(scenario: &Scenario, index: usize, client: &Client, ste
         element.name,
         words::duration(timeout)
     );
-    let least = service::at_least(service::slow(step));
+    let least = service::at_least(service::slow(step) + travel.1);
     let timeouts = element.role.policy().map(|policy| policy.timeout).unwrap_or_default();
     let key = match timeouts.alike() {
         Some(_) => "timeout",

@@ -1,6 +1,7 @@
 //! How long does an answer take when nothing is wrong? A timeout has to be held against the slow end of that, not
 //! against its mean: one that lies in the middle breaks a healthy system.
 
+use crate::provider::Provider;
 use crate::random::distribution::{Distribution, Shape};
 use crate::random::math;
 use crate::traffic::{Step, TrafficClass};
@@ -38,6 +39,17 @@ pub fn slow(step: &Step) -> SimDuration {
         | Shape::Weibull { .. } => point(&step.latency, SLOW),
     };
     SimDuration::from_secs_f64(seconds)
+}
+
+/// How long a request and its answer travel together: half of them at most so long, and all but one in a thousand of each.
+pub fn travel(provider: &Provider) -> (SimDuration, SimDuration) {
+    let ways = provider.network.iter().flat_map(|network| network.send.iter().chain(&network.receive));
+    let (mut usual, mut slow) = (0.0, 0.0);
+    for way in ways {
+        usual += point(way, MEDIAN);
+        slow += point(way, SLOW);
+    }
+    (SimDuration::from_secs_f64(usual), SimDuration::from_secs_f64(slow))
 }
 
 /// The step of a class whose answers take longest, and the least timeout that leaves it whole: all but one in a

@@ -42,7 +42,9 @@ pub(super) fn at_risk(scenario: &Scenario, index: usize, class: &ClassExplanatio
     };
     let task = format!("{} {}", words::article(&class.name), class.task_noun());
     let message = format!("{task} is wanted within {}: {what}", words::duration(sla));
-    let attempt = Attempt { scenario, index, limit, patience: service::slowest(&scenario.traffic[index])?.1 };
+    let (_, travel) = service::travel(&scenario.provider);
+    let patience = service::at_least(service::slowest(&scenario.traffic[index])?.1 + travel);
+    let attempt = Attempt { scenario, index, limit, patience };
     if let Some(remedies) = attempt.remedies(client) {
         return Some(Warning::all(Code::SlaAtRisk, message, remedies));
     }

@@ -1,8 +1,10 @@
 //! What travels: requests on their way to the provider and answers on their way back; and who shares what where callers are
 //! many. All times are worked out by hand.
 
+use retrycast::explain::{Code, explain};
 use retrycast::policy::Outcome;
 use retrycast::provider::AnsweredBy;
+use retrycast::scenario::{Source, load};
 use retrycast::sim::Fact;
 
 use super::stage::{Run, facts, read, said};
@@ -252,4 +254,22 @@ fn scopes_of_budgets_that_say_nothing_are_refused() {
         )
     );
     assert_eq!(message(&spread(0, "quota = {}")).0, "must be at least 1, found 0");
+}
+
+#[test]
+fn a_variant_replaces_the_form_of_a_way() {
+    let text = far("", "", "") + "[variants.near]\nprovider.network.receive = { uniform = [\"0s\", \"1ns\"] }\n";
+    let source = Source { variant: Some("near"), ..Source::new("stage.toml", &text) };
+    let near = Run::of(&load(&source).unwrap(), 1).number("classes.turn.latency_s.max");
+    assert!((near - 1.1).abs() < 1e-6, "{near}");
+}
+
+#[test]
+fn a_timeout_is_held_against_the_service_and_the_way() {
+    // The service takes a second and the ways 0.3: half of the requests take longer than 1.2 s, and all less than 1.4.
+    let warned = |timeout: &str| {
+        let scenario = read(&far("", &format!(", timeout = \"{timeout}\""), ""));
+        explain(&scenario).warnings.iter().any(|warning| warning.code == Code::TimeoutBelowLatency)
+    };
+    assert_eq!(["1200ms", "1400ms"].map(warned), [true, false]);
 }

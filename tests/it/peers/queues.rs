@@ -1,22 +1,9 @@
-//! Published results, replayed: what a paper or another simulator found with the same settings comes out here within its
-//! error. The table in `docs/validation.md` holds both numbers; `SNAPSHOTS=overwrite cargo test --test it peers` renews it.
+//! Queues that outlive what made them: one server with callers who give up and come again (`DesCartes`, happy-simulator),
+//! and ten of them under six retry policies ("retrystorm").
 
-use std::fmt::Write as _;
-use std::path::Path;
-
-use retrycast::random::Seed;
 use retrycast::scenario::Scenario;
-use snapbox::{Data, assert_data_eq};
 
-use super::stage::{Run, read};
-
-/// Where it was published, what is replayed, what came out there, and here.
-struct Row {
-    source: &'static str,
-    situation: String,
-    published: String,
-    found: String,
-}
+use super::{Number, Published, Row, each, hold, read, replicates};
 
 /// One server of 10 requests/s with a waiting room, a spike of 5 s, a timeout and immediate retries.
 struct Storm<'a> {
@@ -71,39 +58,30 @@ impl Storm<'_> {
         ))
     }
 
-    /// The share of seeds that are stuck, the goodput of the last 100 s, and the requests for each turn.
-    fn outcome(&self, seeds: u64) -> [f64; 3] {
-        let scenario = self.scenario();
-        let mut sums = [0.0; 3];
-        for k in 0..seeds {
-            let run = Run::of(&scenario, Seed(1).replicate(k).0);
+    /// Of each seed: whether it is stuck, the goodput of the last 100 s, and the requests for each turn.
+    fn outcome(&self, seeds: u64) -> [Vec<f64>; 3] {
+        each(&self.scenario(), 1, seeds, |run| {
             // In-time completions a second; a turn that began earlier ends in the phase of its arrival.
             let goodput = run.number("phases.last.classes.turn.delivered") / 100.0;
-            sums[0] += f64::from(goodput < self.rate / 2.0);
-            sums[1] += goodput;
-            sums[2] += run.number("classes.turn.amplification");
-        }
-        sums.map(|sum| sum / seeds as f64)
+            let stuck = f64::from(goodput < self.rate / 2.0);
+            [stuck, goodput, run.number("classes.turn.amplification")]
+        })
     }
 }
 
 /// `DesCartes`, `metastable_retry_storm` (Apache-2.0), as an ensemble of 60 seeds of the same model: the share that is stuck,
-/// the goodput of the last 100 s, and the requests for each turn, each within three standard errors of both ensembles.
+/// the goodput of the last 100 s, and the requests for each turn.
 fn spike() -> Vec<Row> {
     let row = |situation: &str, storm: &Storm<'_>, [stuck, goodput, amplification]: [f64; 3]| {
-        let [own_stuck, own_goodput, own_amplification] = storm.outcome(40);
-        assert!((own_stuck - stuck).abs() <= 0.25, "{situation}: {own_stuck} {stuck}");
-        assert!((own_goodput - goodput).abs() <= 1.2, "{situation}: {own_goodput} {goodput}");
-        assert!((own_amplification - amplification).abs() <= 0.15, "{situation}: {own_amplification} {amplification}");
-        let said = |stuck: f64, goodput: f64, amplification: f64| {
-            format!("{:.0} %, {goodput:.2}/s, {amplification:.2}", 100.0 * stuck)
-        };
-        Row {
-            source: "DesCartes",
-            situation: format!("{situation}: stuck, goodput, requests for each turn"),
-            published: said(stuck, goodput, amplification),
-            found: said(own_stuck, own_goodput, own_amplification),
-        }
+        let found = storm.outcome(replicates(200, 30));
+        let published = [(stuck, 2), (goodput, 2), (amplification, 3)];
+        let pairs = published.into_iter().zip(&found);
+        let numbers = pairs.map(|((mean, decimals), values)| Number::new(Published::of(60, mean, decimals), values));
+        Row::new(
+            "DesCartes",
+            format!("{situation}: stuck, goodput a second, requests for each turn"),
+            numbers.collect(),
+        )
     };
     let usual = Storm::default;
     vec![
@@ -146,32 +124,21 @@ fn surge() -> Vec<Row> {
         "#,
         arrivals.join(", ")
     ));
-    let mut sums = [0.0; 4];
-    for k in 0..40 {
-        let run = Run::of(&scenario, Seed(42).replicate(k).0);
-        let keys = [
-            "classes.turn.amplification",
-            "classes.turn.delivered",
-            "phases.calm.classes.turn.delivered",
-            "phases.rest.classes.turn.delivered",
-        ];
-        keys.iter().zip(&mut sums).for_each(|(key, sum)| *sum += run.number(key) / 40.0);
-    }
-    let [amplification, delivered, calm, rest] = sums;
-    // Three standard errors of two ensembles of 40 seeds. When it tips over before the surge is a matter of chance: one
-    // seed differs from another by 0.21, 41 turns and 2.0 a second.
-    assert!((amplification - 4.747).abs() < 0.14, "{amplification}");
-    assert!((delivered - 65.9).abs() < 27.5, "{delivered}");
-    assert!((calm / 20.0 - 3.21).abs() < 1.35, "{calm}");
-    assert!(rest < 1.0, "{rest}");
-    let said = |amplification: f64, calm: f64, rest: f64| format!("{amplification:.2}, {calm:.2}/s, {rest:.2}/s");
-    vec![Row {
-        source: "happy-simulator",
-        situation: "9/s of 10/s, 20/s for 10 s, then less and less: requests for each turn, goodput before and after"
-            .to_owned(),
-        published: said(4.747, 3.21, 0.0),
-        found: said(amplification, calm / 20.0, rest / 70.0),
-    }]
+    let found = each(&scenario, 42, replicates(400, 40), |run| {
+        [
+            run.number("classes.turn.amplification"),
+            run.number("classes.turn.delivered"),
+            run.number("phases.calm.classes.turn.delivered") / 20.0,
+            run.number("phases.rest.classes.turn.delivered") / 70.0,
+        ]
+    });
+    // When it tips over before the surge is a matter of chance: one seed differs from another by 2.0 a second.
+    let published = [(4.747, 3), (65.9, 1), (3.21, 2), (0.0, 2)];
+    let pairs = published.into_iter().zip(&found);
+    let numbers = pairs.map(|((mean, decimals), values)| Number::new(Published::of(40, mean, decimals), values));
+    let situation = "9/s of 10/s, 20/s for 10 s, then less and less: requests for each turn, turns answered in time, goodput \
+                     before and after";
+    vec![Row::new("happy-simulator", situation, numbers.collect())]
 }
 
 /// "retrystorm" by `DogukanKat`, seeds 42 to 46: successes a second before, in and after an overload of ten seconds.
@@ -179,7 +146,7 @@ fn window() -> Vec<Row> {
     let goodput = |attempts: u32, layer: &str| {
         let scenario = read(&format!(
             r#"
-            horizon = "61s"
+            horizon = "60s"
             [provider.capacity]
             servers = 10
             queue = 100
@@ -193,13 +160,14 @@ fn window() -> Vec<Row> {
             [traffic.turn]
             kind = "turns"
             client = "caller"
-            arrivals = {{ poisson = [["0s", "600/s"], ["20s", "2500/s"], ["30s", "600/s"]], until = "60s" }}
+            arrivals = {{ poisson = [["0s", "600/s"], ["20s", "2500/s"], ["30s", "600/s"]] }}
             steps = [{{ name = "ask", input_tokens = 1, latency = {{ exponential = {{ mean = "10ms" }} }} }}]
             "#
         ));
-        let run = Run::of(&scenario, 42);
-        [("calm", 20.0), ("overload", 10.0), ("later", 30.0)]
-            .map(|(phase, length)| run.number(&format!("phases.{phase}.classes.turn.delivered")) / length)
+        each(&scenario, 42, replicates(10, 3), |run| {
+            [("calm", 20.0), ("overload", 10.0), ("later", 30.0)]
+                .map(|(phase, length)| run.number(&format!("phases.{phase}.classes.turn.delivered")) / length)
+        })
     };
     let exponential = "{ exponential = { initial = \"25ms\", cap = \"1s\" } }";
     let fixed = ", backoff = { fixed = \"25ms\" }".to_owned();
@@ -209,16 +177,10 @@ fn window() -> Vec<Row> {
         format!("{fixed}, budget = {{ quota = {{ capacity = 1000, cost = 10, refund = 1, retried_refund = 1 }} }}");
     let row = |name: &str, attempts: u32, layer: &str, published: [f64; 3]| {
         let found = goodput(attempts, layer);
-        for (own, other) in found.iter().zip(published) {
-            assert!((own - other).abs() < 12.0, "{name}: {found:?} instead of {published:?}");
-        }
-        let said = |[calm, overload, later]: [f64; 3]| format!("{calm:.0}, {overload:.0}, {later:.0}");
-        Row {
-            source: "retrystorm (Java)",
-            situation: format!("600/s of 1000/s, 2500/s for 10 s, {name}: successes a second before, in, after"),
-            published: said(published),
-            found: said(found),
-        }
+        let pairs = published.into_iter().zip([0, 1, 0]).zip(&found);
+        let numbers = pairs.map(|((mean, decimals), values)| Number::new(Published::of(5, mean, decimals), values));
+        let situation = format!("600/s of 1000/s, 2500/s for 10 s, {name}: successes a second before, in, after");
+        Row::new("retrystorm (Java)", situation, numbers.collect())
     };
     let exponentially = format!(", backoff = {exponential}");
     vec![
@@ -230,16 +192,11 @@ fn window() -> Vec<Row> {
     ]
 }
 
+pub(super) fn rows() -> Vec<Row> {
+    spike().into_iter().chain(surge()).chain(window()).collect()
+}
+
 #[test]
-fn what_others_have_published_comes_out_and_the_page_says_so() {
-    let mut table = String::from("| source | situation | published | this program |\n| --- | --- | --- | --- |\n");
-    for Row { source, situation, published, found } in spike().into_iter().chain(surge()).chain(window()) {
-        writeln!(table, "| {source} | {situation} | {published} | {found} |").unwrap();
-    }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/validation.md");
-    let page = std::fs::read_to_string(&path).unwrap();
-    let (open, close) = ("<!-- published -->\n", "<!-- end of published -->");
-    let (head, rest) = page.split_once(open).expect("a mark");
-    let (_, tail) = rest.split_once(close).expect("a mark");
-    assert_data_eq!(format!("{head}{open}{table}{close}{tail}"), Data::read_from(&path, None).raw());
+fn queues_outlive_what_made_them_as_was_published() {
+    hold(rows);
 }
