@@ -207,6 +207,12 @@ impl Fault {
         }
     }
 
+    /// Whether requests of this class at this step can be struck.
+    pub fn strikes(&self, class: usize, step: usize) -> bool {
+        let at_step = self.terms.as_ref().is_none_or(|terms| terms.strikes_step(class, step as u8));
+        at_step && self.peak(class) > 0.0
+    }
+
     /// Whether it comes and goes, and strikes nobody while it is off.
     pub fn comes_in_episodes(&self) -> bool {
         let episodes = self.terms.as_ref().and_then(|terms| terms.episodes.as_ref());
@@ -215,6 +221,9 @@ impl Fault {
 
     /// The largest probability with which it strikes requests of a class.
     pub fn peak(&self, class: usize) -> f64 {
+        if self.terms.as_ref().is_some_and(|terms| terms.steps.get(class) == Some(&0)) {
+            return 0.0;
+        }
         let episodes = self.terms.as_ref().and_then(|terms| terms.episodes.as_ref());
         let otherwise = episodes.map_or(0.0, |follows| follows.otherwise);
         self.probability.get(class).map_or(1.0, Profile::peak).max(otherwise)

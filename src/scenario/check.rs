@@ -194,7 +194,8 @@ fn check_hang(fault: &provider::Fault, hang: Place, parts: &Parts<'_>, faults: &
             let ends = client.patience().timeouts.until_answered().is_some() || client.hops_end_waiting();
             !ends && !policies.any(|policy| policy.timeout_shrinks)
         };
-        if let Some(client) = class.class.steps.iter().map(of_step).find(waits) {
+        let steps = class.class.steps.iter().enumerate().filter(|(step, _)| fault.strikes(index, *step));
+        if let Some(client) = steps.map(|(_, step)| of_step(step)).find(waits) {
             let (class, client) = (&class.class.name, &client.name);
             let message = format!("a request of `{class}` would wait for ever: `{client}` has no timeout");
             faults.add(Fault::new(hang, message).hint(r#"give a layer of the client a `timeout`, such as "60s""#));

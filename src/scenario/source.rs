@@ -262,13 +262,13 @@ fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scena
     let alerts = alerts::alerts(reader.get("alerts").as_ref(), &context);
     let origin = phases::origin(reader.get("origin").as_ref(), &read_provider.windows, &context);
     reader.finish();
+    fault_terms::settle(&mut read_provider, &classes, &context);
     check::check(
         &check::Parts { provider: &read_provider, guards: &guards, clients: &clients, classes: &classes },
         faults,
     );
     let all_asked = clients.iter().all(Option::is_some) && classes.iter().all(Option::is_some);
     let models = models::settle(&mut read_provider, all_asked, &context);
-    fault_terms::settle(&mut read_provider, &classes, &context);
     let (origin, origin_name) = origin?;
     let provider = read_provider.settled(models?);
     let traffic = classes.into_iter().map(|read| Some(read?.class)).collect::<Option<Vec<_>>>();

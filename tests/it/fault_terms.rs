@@ -238,6 +238,27 @@ fn a_fault_strikes_the_steps_and_the_sizes_that_it_names() {
 }
 
 #[test]
+fn a_hang_is_refused_where_it_can_strike_whoever_waits_for_ever() {
+    let with = |layer: &str, rest: &str| {
+        read_with(&format!("[provider.faults.x]\nrespond = {{ hang = true }}\n{rest}"), layer)
+    };
+    let waits = "max_attempts = 1, retry_on = \"any\"";
+    let timeless = |rest: &str| {
+        let text = format!("[provider.faults.x]\nrespond = {{ hang = true }}\n{rest}\n");
+        let timeless = format!(
+            "horizon = \"1m\"\n{text}[clients.one]\nlayers = [{{ name = \"app\", {waits} }}]\n\
+            [traffic.work]\nkind = \"turns\"\nclient = \"one\"\narrivals = {{ every = \"1s\" }}\n\
+            steps = [{{ name = \"plan\", input_tokens = 1, latency = \"1s\" }},\n\
+            {{ name = \"write\", input_tokens = 1, latency = \"1s\", with = {{ app = {{ timeout = \"9s\" }} }} }}]\n"
+        );
+        load(&Source::new("hang.toml", &timeless)).is_ok()
+    };
+    assert!(with(waits, "").is_ok(), "its client has a timeout");
+    assert!(!timeless("") && !timeless("steps = [\"plan\"]"));
+    assert!(timeless("steps = [\"write\"]"), "the step that can be struck has a timeout of its own");
+}
+
+#[test]
 fn a_larger_request_is_struck_more_often() {
     // By hand: 50,000 of 200,000 tokens is 0.25 of the way from 0 to 0.8, times 0.5: 0.1.
     let fault = format!("{ALWAYS}probability = 0.5\nsteps = [\"plan\"]\nby_input_tokens = [[0, 0], [\"200k\", 0.8]]\n");

@@ -1,6 +1,11 @@
 //! Servers that look who would be late: by hand, and against an overload that feeds itself.
 
+use retrycast::experiment;
+use retrycast::explain::Sustain;
 use retrycast::random::Seed;
+use retrycast::report::story::Subject;
+use retrycast::report::sustain::conditions;
+use retrycast::report::{json, schema};
 use retrycast::scenario::{Scenario, Source, load};
 use retrycast::sim::simulate;
 
@@ -94,4 +99,52 @@ fn an_overload_that_feeds_itself_goes_when_nobody_works_for_the_late() {
     // of the turns at the end is answered.
     assert_eq!(stuck(&["provider.abandoned=skipped"]), 1.0);
     assert_eq!(stuck(&["provider.abandoned=cancelled"]), 0.0);
+}
+
+#[test]
+fn the_verdict_says_how_far_the_threshold_is() {
+    let said = |variant: &str, sets: &[&str]| {
+        let sustain = Sustain::of(&shipped("metastable", variant, sets)).unwrap();
+        conditions(&sustain).join(". ")
+    };
+    // By hand: eight a second of 0.1 s are 0.8 of the server, and a fifth more of them 0.96: 1 / 0.96 of the load is too
+    // much, and so are 1 / 0.8 requests for each call that fails.
+    let budget = said("budget", &[]);
+    assert!(budget.contains("it could outlive it with 104 % of this load or 1.25 requests for each call"), "{budget}");
+    // Eleven requests of 0.1 s are more work than the second that callers wait; nine fit into the queue.
+    let short = said("short_queue", &[]);
+    assert!(short.ends_with("it could outlive it with room for 11 to wait"), "{short}");
+    assert!(said("once", &["provider.capacity.queue=5"]).contains("with room for 11 to wait, and 125 % of this load"));
+    for late in ["dropped", "refused"] {
+        let said = said("retries", &[&format!("provider.capacity.late={late}")]);
+        assert!(said.starts_with("no overload can take every answer"), "{said}");
+    }
+}
+
+#[test]
+fn the_summary_of_replicates_says_how_many_recovered_and_how_sure_that_is() {
+    let scenario = shipped("metastable", "retries", &["provider.capacity.late=dropped"]);
+    let never = std::sync::atomic::AtomicBool::new(false);
+    let terms = experiment::Terms::new(&never);
+    let result = experiment::run(&scenario, Seed(1), Some(4), None, terms).unwrap();
+    let document = json::summary(&Subject::new(&scenario, &result));
+    let schema = schema::summary();
+    assert_eq!(super::schema::departures(&schema, &schema, &document, ""), Vec::<String>::new());
+    let verdict = &document["verdict"];
+    // Nothing is drawn in this world: every run is the same one. Wilson 1927 for 0 and for 4 of 4: z²/(n + z²) = 0.490.
+    let counted = |runs: u64, low: f64, high: f64| {
+        let found = &verdict[if runs == 0 { "stuck" } else { "recovered" }];
+        assert_eq!((found["runs"].as_u64(), found["of"].as_u64()), (Some(runs), Some(4)));
+        for (at, expected) in [low, high].into_iter().enumerate() {
+            assert!((found["ci95"][at].as_f64().unwrap() - expected).abs() < 0.001, "{found}");
+        }
+    };
+    counted(0, 0.0, 0.490);
+    counted(4, 0.510, 1.0);
+    assert_eq!(document["recovery"]["total_s"]["mean"], 12.0);
+    assert_eq!(verdict["conditions"]["can_outlive_its_cause"], false);
+    let first = verdict["sentences"][0].as_str().unwrap();
+    let expected =
+        "stuck at the end in 0 of 4 runs: 0 % [0 % – 49 %]; 4 of them recovered, 100 % [51 % – 100 %], after 12 s";
+    assert!(first.starts_with(expected) && first.ends_with("half of them within 12 s"), "{first}");
 }

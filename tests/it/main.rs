@@ -1,6 +1,7 @@
 //! One binary for all tests that see the crate from outside.
 //!
 //! - `theory`: queueing theory and closed forms; the interval over replicates covers the formula.
+//! - `fault_answers`: every answer of a fault, when its client sees it and as what.
 //! - `fault_terms`: faults in episodes, in several windows, from files, for some steps and sizes.
 //! - `closed_loops`: sessions that think, backlogs; throughput and response time are those of theory.
 //! - `field_cases`: situations from public reports with the answer worked out by hand.
@@ -71,6 +72,7 @@ mod conservation_wide;
 mod determinism;
 #[cfg(feature = "cli")]
 mod experiments;
+mod fault_answers;
 mod fault_terms;
 mod field_cases;
 mod fixes;
