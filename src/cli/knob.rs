@@ -117,7 +117,17 @@ impl<'a> Knob<'a> {
         };
         let now = class.workers();
         let processes = class.processes();
-        self.paths = vec![format!("traffic.{}.workers", class.name)];
+        if let Some(pool) = base.pool_of(class).filter(|pool| pool.scale.is_some()) {
+            bail!(
+                "the workers of `{}` follow its queue\nhint: move `workers.{}.scale.to` with `sweep`",
+                class.name,
+                pool.name
+            );
+        }
+        self.paths = vec![match base.pool_of(class) {
+            Some(pool) => format!("workers.{}.count", pool.name),
+            None => format!("traffic.{}.workers", class.name),
+        }];
         self.quantity = Quantity::Number;
         self.step = Some(1.0);
         self.present = Some(f64::from(now));

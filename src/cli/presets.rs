@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use super::args::{Format, PresetsArgs};
 use super::engine::Refused;
 use super::stream;
-use crate::preset::{Preset, breakers, limits};
+use crate::preset::{NotAPreset, Preset, breakers, limits};
 use crate::report::{breaker_presets, limit_presets, presets as report};
 use crate::scenario::Refusal;
 
@@ -29,9 +29,9 @@ pub(super) fn presets(args: &PresetsArgs) -> anyhow::Result<ExitCode> {
             Format::Json => stream::print(&format!("{:#}\n", breaker_presets::list_json())),
         };
     }
-    if let Some(name) = name.strip_prefix("breakers/") {
-        let found = breakers::find(name);
-        let preset = found.map_err(|not| Refused(Refusal::Whole { message: not.message, hint: Some(not.hint) }))?;
+    let of_breaker = name.strip_prefix("breakers/");
+    if let Some(name) = of_breaker.or_else(|| Some(name.as_str()).filter(|name| is_only_a_breaker(name))) {
+        let preset = breakers::find(name).map_err(refused)?;
         return match args.format {
             Format::Text => stream::print(&breaker_presets::one(preset)),
             Format::Json => stream::print(&format!("{:#}\n", breaker_presets::one_json(preset))),
@@ -47,10 +47,18 @@ pub(super) fn presets(args: &PresetsArgs) -> anyhow::Result<ExitCode> {
             Format::Json => stream::print(&format!("{:#}\n", limit_presets::one_json(&found))),
         };
     }
-    let found = Preset::find(name);
-    let preset = found.map_err(|not| Refused(Refusal::Whole { message: not.message, hint: Some(not.hint) }))?;
+    let preset = Preset::find(name).map_err(refused)?;
     match args.format {
         Format::Text => stream::print(&report::one(preset)),
         Format::Json => stream::print(&format!("{:#}\n", report::one_json(preset))),
     }
+}
+
+/// Whether this is a preset of a breaker and none of a layer.
+fn is_only_a_breaker(name: &str) -> bool {
+    Preset::find(name).is_err() && breakers::find(name).is_ok()
+}
+
+fn refused(not: NotAPreset) -> Refused {
+    Refused(Refusal::Whole { message: not.message, hint: Some(not.hint) })
 }

@@ -2,6 +2,7 @@
 
 use super::answers::{AnswerKind, choices, refusals, refusing, shown};
 use super::course::{Course, courses, of_task, product};
+use super::delivery::DeliveryBound;
 use super::ladder::{Ladder, Span, attempts_bound};
 use super::layer::LayerExplanation;
 use super::outlasting::{Outlasting, outlasts};
@@ -19,6 +20,8 @@ pub struct ClassExplanation {
     pub name: String,
     /// Jobs or turns.
     pub kind: TaskKind,
+    /// The pool whose workers it shares.
+    pub pool: Option<String>,
     /// The name of its client.
     pub client: String,
     /// The names of the steps that use this client.
@@ -49,6 +52,8 @@ pub struct ClassExplanation {
     pub outlasts: Vec<Outlasting>,
     /// The steps that use another client: what is said above of one client is said here of each.
     pub others: Vec<ClassExplanation>,
+    /// How often the delivery of the queue may run a job, where it changes anything; it is in `worst`.
+    pub delivery: Option<DeliveryBound>,
     /// The names of the steps of each group that runs at once.
     pub at_once: Vec<Vec<String>>,
 }
@@ -112,6 +117,13 @@ impl ClassExplanation {
             whole.worst = Worst::of_stages(&stages, &scenario.guards, &choices(&scenario.provider));
             let course = of_task(&stages, |client, policy| repeats_something(scenario, client)(policy));
             whole.task_course = Course { requests: whole.worst.per_task, ..course };
+            whole.late_failure = None;
+        }
+        whole.delivery = DeliveryBound::of(scenario, class);
+        if let Some(bound) = whole.delivery {
+            let resume = scenario.client_of(class).queue().map(|(_, requeue)| requeue.resume);
+            whole.worst = bound.widen(&whole.worst, class.steps.len() as u64, resume);
+            whole.task_course = Course { requests: whole.worst.per_task, ..whole.task_course };
             whole.late_failure = None;
         }
         whole
@@ -185,6 +197,7 @@ fn part(scenario: &Scenario, class_index: usize, client: &Client, steps: &[usize
     ClassExplanation {
         name: class.name.clone(),
         kind: class.kind,
+        pool: scenario.pool_of(class).map(|pool| pool.name.clone()),
         client: client.name.clone(),
         steps: steps.iter().map(|step| class.steps[*step].name.clone()).collect(),
         sla: class.sla,
@@ -202,6 +215,7 @@ fn part(scenario: &Scenario, class_index: usize, client: &Client, steps: &[usize
         late_failure: late_failure(client, &worst, steps.len() as u64),
         outlasts: outlasts(scenario, class_index, client),
         others: Vec::new(),
+        delivery: None,
         at_once: Vec::new(),
     }
 }

@@ -13,7 +13,7 @@ use crate::policy::{
 use crate::provider::{Fault, HintForm, Limit, ModelSet, Profile, Provider, Respond, Window};
 use crate::random::Distribution;
 use crate::scenario::Scenario;
-use crate::traffic::{ArrivalProcess, Idempotency, RatePiece, Step, TaskKind, TrafficClass, WhenOneFails};
+use crate::traffic::{ArrivalProcess, Idempotency, Queueing, RatePiece, Step, TaskKind, TrafficClass, WhenOneFails};
 use crate::units::{SimDuration, SimTime};
 
 pub(crate) const SDK_STATUSES: StatusSet = StatusSet::EMPTY.with(408).with(409).with(429).with_range(500, 599);
@@ -133,6 +133,7 @@ pub(crate) fn scenario(
         guards,
         clients,
         traffic,
+        pools: Vec::new(),
         phases: Vec::new(),
         alerts: Vec::new(),
         interventions: Vec::new(),
@@ -151,6 +152,7 @@ pub(crate) fn one_job(client: Client, names: &[&str]) -> Scenario {
         sizes: None,
         spread: 1,
         enqueue_delay: SimDuration::ZERO,
+        queueing: Queueing::default(),
         steps: steps(names, 1_000.0, 1.0),
         sla: None,
     };
@@ -255,6 +257,7 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
         sizes: None,
         spread: 1,
         enqueue_delay: SimDuration::from_secs(18),
+        queueing: Queueing::default(),
         steps: steps(&["rubric", "evidence", "write"], 12_100.0, 7.1),
         sla: None,
     };
@@ -268,6 +271,7 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
         sizes: None,
         spread: 1,
         enqueue_delay: SimDuration::ZERO,
+        queueing: Queueing::default(),
         steps: steps(&["turn"], 6_300.0, 2.0),
         sla: Some(SimDuration::from_secs(30)),
     };

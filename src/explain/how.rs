@@ -51,6 +51,9 @@ impl ClassExplanation {
     fn how_task(&self) -> String {
         let steps = self.steps.len() as u64;
         let (task, noun) = (requests(self.worst.per_task), self.task_noun());
+        if let Some(delivery) = &self.delivery {
+            return format!("one {noun}: {task}; {}", delivery.words());
+        }
         if !self.at_once.is_empty() {
             let groups = self
                 .at_once

@@ -125,7 +125,8 @@ fn within_deadline(policy: &RetryPolicy, total: Span, rung: &impl Fn(u32) -> Spa
 
 /// The most attempts that a layer can make; `None` without bound. A total time limit counts by the shortest waits.
 pub fn attempts_bound(policy: &RetryPolicy) -> Option<u64> {
-    let limit = policy.max_attempts.map(u64::from);
+    // What uses no attempt has no limit.
+    let limit = policy.max_attempts.map(u64::from).filter(|_| policy.uncounted.is_empty());
     let Some(deadline) = policy.deadline else { return limit };
     if policy.stops_at_both {
         // Until both are used up; how many fit into the time depends on what the attempts themselves take.

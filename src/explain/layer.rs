@@ -11,7 +11,7 @@ use crate::policy::pacer::Slept;
 use crate::policy::recovery::OpenTime;
 use crate::policy::retry::DeadlineCheck;
 use crate::policy::stack::{Place, Requeue, Resume};
-use crate::policy::trip::Evidence;
+use crate::policy::trip::{Evidence, ShareOf};
 use crate::policy::{
     Backoff, Classification, Client, Element, Fallback, Guard, Hedge, HintRule, Jitter, Kind, Mechanism, Outcome,
     OutcomeSet, RetryPolicy, Role, Scope, StatusSet, WhenFull,
@@ -340,9 +340,10 @@ fn guard_words(guard: &Guard) -> String {
     };
     match &guard.mechanism {
         Mechanism::Breaker(breaker) => {
-            let counted = match breaker.counts {
-                BreakerCounts::Responses => "responses",
-                BreakerCounts::Results => "results",
+            let counted = match (breaker.trip.share_of, breaker.counts) {
+                (ShareOf::Calls, _) => "calls",
+                (ShareOf::Results, BreakerCounts::Responses) => "responses",
+                (ShareOf::Results, BreakerCounts::Results) => "results",
             };
             let open = match breaker.when_open {
                 WhenOpen::Reject => "rejects",

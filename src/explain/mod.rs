@@ -12,6 +12,7 @@ pub mod class_warnings;
 pub mod client_warnings;
 pub mod concurrency;
 pub mod course;
+pub mod delivery;
 mod how;
 pub mod ladder;
 pub mod layer;

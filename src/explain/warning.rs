@@ -4,7 +4,7 @@
 use super::class::ClassExplanation;
 use super::load::Demand;
 use super::remedy::Remedy;
-use super::{class_warnings, client_warnings, concurrency, load_warnings, sustain};
+use super::{class_warnings, client_warnings, concurrency, delivery, load_warnings, sustain};
 use crate::scenario::Scenario;
 
 /// The kinds of warning. Their words are part of the JSON contract.
@@ -52,6 +52,8 @@ pub enum Code {
     OverloadOutlivesCause,
     /// A permit that is kept by a job which has given its worker back.
     PermitsWithoutWorkers,
+    /// A message that comes back while an ordinary run of it goes on.
+    JobOutlivesVisibility,
 }
 
 impl Code {
@@ -79,6 +81,7 @@ impl Code {
             Code::PoolOutsideRetries => "pool-outside-retries",
             Code::OverloadOutlivesCause => "overload-outlives-cause",
             Code::PermitsWithoutWorkers => "permits-without-workers",
+            Code::JobOutlivesVisibility => "job-outlives-visibility",
         }
     }
 }
@@ -123,6 +126,7 @@ pub fn warnings(scenario: &Scenario, classes: &[ClassExplanation], demands: &[De
     let mut all = client_warnings::warnings(scenario);
     all.extend(concurrency::warnings(scenario));
     all.extend(class_warnings::warnings(scenario, classes));
+    all.extend(delivery::warnings(scenario, classes));
     all.extend(load_warnings::warnings(scenario, demands));
     all.extend(sustain::warning(scenario));
     all

@@ -4,7 +4,7 @@ use super::bill::bill;
 use super::refusals::refusals;
 use super::tree::{Number, Tree};
 use crate::observe::by_model;
-use crate::observe::ledger::{ClassTotal, Counts, LayerCounts};
+use crate::observe::ledger::{ClassTotal, Counts, JobCounts, LayerCounts};
 use crate::observe::{AnswerIndex, LayerRows, WorkerActivity};
 use crate::provider::Window;
 use crate::scenario::Scenario;
@@ -26,12 +26,12 @@ pub(super) fn class_metrics(
     let counts = &total.counts;
     let steps_offered = counts.offered * class.steps.len() as u64;
     let undelivered = counts.offered - counts.delivered;
-    let unfinished = undelivered - counts.failed;
+    let unfinished = undelivered - counts.failed - counts.jobs.abandoned;
     let mut table = vec![
         ("offered", count(counts.offered)),
         ("delivered", count(counts.delivered)),
         ("failed", count(counts.failed)),
-        ("abandoned", count(0)),
+        ("abandoned", count(counts.jobs.abandoned)),
         ("unfinished", count(unfinished)),
         ("failed_share", ratio(counts.failed, counts.offered)),
         ("not_delivered_share", ratio(undelivered, counts.offered)),
@@ -72,6 +72,9 @@ pub(super) fn class_metrics(
     }
     if class.workers() > 0 {
         table.push(("worker_time_s", worker_time(class, counts, window)));
+    }
+    if scenario.follows_jobs(class) {
+        table.push(("delivery", delivery(&counts.jobs)));
     }
     let rows = LayerRows::of(scenario, class);
     table.push(("factors", factors(&rows, class, total)));
@@ -118,13 +121,31 @@ fn worker_time(class: &TrafficClass, counts: &Counts, window: Window) -> Tree<Nu
         WorkerActivity::Idle => "idle",
     };
     let nanos = |activity| match activity {
-        WorkerActivity::Idle => there - busy,
+        WorkerActivity::Idle => there.saturating_sub(busy),
         WorkerActivity::Serving
         | WorkerActivity::Refused
         | WorkerActivity::WaitingRetry
         | WorkerActivity::WaitingLimiter => counts.worker_nanos[activity as usize],
     };
-    named(WorkerActivity::ALL.map(|activity| (name(activity), real(nanos(activity) as f64 / 1e9))).to_vec())
+    // Whose job it would have been that an idle worker of a pool does not do is not known: the pool says how long.
+    let own = WorkerActivity::ALL.into_iter();
+    let own = own.filter(|activity| *activity != WorkerActivity::Idle || class.queueing.pool.is_none());
+    named(own.map(|activity| (name(activity), real(nanos(activity) as f64 / 1e9))).collect())
+}
+
+/// What happened to jobs that are followed one by one.
+fn delivery(jobs: &JobCounts) -> Tree<Number> {
+    named(vec![
+        ("redelivered", count(jobs.redelivered)),
+        ("copies", count(jobs.copies)),
+        ("most_copies", count(jobs.most_copies)),
+        ("wasted_runs", count(jobs.wasted_runs)),
+        ("copies_left", count(jobs.copies_left)),
+        ("timed_out_runs", count(jobs.timed_out_runs)),
+        ("crashed_runs", count(jobs.crashed_runs)),
+        ("dead", count(jobs.dead)),
+        ("lost", count(jobs.lost)),
+    ])
 }
 
 /// One factor for each layer, outermost first. They multiply to `amplification_by_task` exactly (the factors

@@ -6,7 +6,7 @@ use super::stuck::{STUCK, goodput_at_end};
 use super::tree::{Number, Tree};
 use crate::observe::Outcome;
 use crate::observe::alerts::AlertRecord;
-use crate::observe::outcome::{CapacityCounts, GuardCounts, LimitCounts};
+use crate::observe::outcome::{CapacityCounts, GuardCounts, LimitCounts, PoolCounts};
 use crate::policy::{Guard, Mechanism};
 use crate::provider::Window;
 use crate::provider::capacity::Late;
@@ -14,7 +14,7 @@ use crate::scenario::Scenario;
 use crate::units::{SimDuration, SimTime};
 
 /// All numbers of one run: `classes`, `phases`, `recovery`, `limits`, where servers are limited `capacity`, `guards`, and
-/// `alerts` where there are such.
+/// `workers` and `alerts` where there are such.
 pub fn summarize(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
     let whole = Window { from: SimTime::ZERO, to: scenario.horizon };
     let all = Span { window: whole, cells: 0..outcome.plan.cells(), is_whole: true };
@@ -39,12 +39,29 @@ pub fn summarize(scenario: &Scenario, outcome: &Outcome) -> Tree<Number> {
     let guards = scenario.guards.iter().zip(&outcome.guards);
     let guards = guards.map(|(guard, counts)| (guard.name.clone(), guard_table(guard, counts))).collect();
     top.push(("guards".to_owned(), Tree::Table(guards)));
+    if !scenario.pools.is_empty() {
+        let pools = scenario.pools.iter().zip(&outcome.pools);
+        let pools = pools.map(|(pool, counts)| (pool.name.clone(), pool_table(counts))).collect();
+        top.push(("workers".to_owned(), Tree::Table(pools)));
+    }
     if !scenario.alerts.is_empty() {
         let alerts = scenario.alerts.iter().zip(&outcome.alerts);
         let alerts = alerts.map(|(alert, record)| (alert.name.clone(), alert_table(record))).collect();
         top.push(("alerts".to_owned(), Tree::Table(alerts)));
     }
     Tree::Table(top)
+}
+
+fn pool_table(counts: &PoolCounts) -> Tree<Number> {
+    let PoolCounts { crashes, most_workers, fewest_workers, busy_s, idle_s, down_s } = *counts;
+    Tree::Table(vec![
+        ("most".to_owned(), count(u64::from(most_workers))),
+        ("fewest".to_owned(), count(u64::from(fewest_workers))),
+        ("crashes".to_owned(), count(crashes)),
+        ("busy_s".to_owned(), real(busy_s)),
+        ("idle_s".to_owned(), real(idle_s)),
+        ("down_s".to_owned(), real(down_s)),
+    ])
 }
 
 /// What numbers are of: the whole run, or a phase.

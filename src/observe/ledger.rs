@@ -127,6 +127,48 @@ pub struct Counts {
     pub wasted_server_nanos: u64,
     /// Worker time in nanoseconds, by [`WorkerActivity`]; idle is left to the reader.
     pub worker_nanos: [u64; 5],
+    /// What happened to jobs that are followed one by one.
+    pub jobs: JobCounts,
+}
+
+/// What happened to jobs that are followed one by one, by the arrival of the job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobCounts {
+    /// Jobs whose time was over before they were done.
+    pub abandoned: u64,
+    /// Jobs that failed because their message was not put back any more.
+    pub dead: u64,
+    /// Jobs that failed because the worker died that had their only message.
+    pub lost: u64,
+    /// Runs that were killed because their time was over.
+    pub timed_out_runs: u64,
+    /// Runs that ended because their worker died.
+    pub crashed_runs: u64,
+    /// Times that a message was put back because nobody had acknowledged it.
+    pub redelivered: u64,
+    /// Runs of messages of which another run had begun before.
+    pub copies: u64,
+    /// The most runs of one job at once.
+    pub most_copies: u64,
+    /// Runs that ended when another one had decided already.
+    pub wasted_runs: u64,
+    /// Copies of jobs whose fate was known that still waited or ran when the run ended.
+    pub copies_left: u64,
+}
+
+impl JobCounts {
+    fn add(&mut self, other: &JobCounts) {
+        self.abandoned += other.abandoned;
+        self.dead += other.dead;
+        self.lost += other.lost;
+        self.timed_out_runs += other.timed_out_runs;
+        self.crashed_runs += other.crashed_runs;
+        self.redelivered += other.redelivered;
+        self.copies += other.copies;
+        self.most_copies = self.most_copies.max(other.most_copies);
+        self.wasted_runs += other.wasted_runs;
+        self.copies_left += other.copies_left;
+    }
 }
 
 /// What is counted of one element of a class's client in one cell, by the arrival of the task.
@@ -314,6 +356,7 @@ impl Counts {
         self.repeated_output += other.repeated_output;
         self.server_nanos += other.server_nanos;
         self.wasted_server_nanos += other.wasted_server_nanos;
+        self.jobs.add(&other.jobs);
         for (sum, nanos) in self.worker_nanos.iter_mut().zip(other.worker_nanos) {
             *sum += nanos;
         }

@@ -68,6 +68,23 @@ pub struct CapacityCounts {
     pub waited_nanos: u64,
 }
 
+/// What was counted of one pool of workers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PoolCounts {
+    /// How often a worker died.
+    pub crashes: u64,
+    /// The most workers that were there at once.
+    pub most_workers: u32,
+    /// The fewest.
+    pub fewest_workers: u32,
+    /// Worker-seconds with a job of some class.
+    pub busy_s: f64,
+    /// Worker-seconds without one.
+    pub idle_s: f64,
+    /// Worker-seconds in which a dead worker was not back.
+    pub down_s: f64,
+}
+
 /// What was counted of one guard, over all its instances.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GuardCounts {
@@ -108,6 +125,8 @@ pub struct Outcome {
     pub capacity: Option<CapacityCounts>,
     /// One for each guard.
     pub guards: Vec<GuardCounts>,
+    /// One for each pool of workers.
+    pub pools: Vec<PoolCounts>,
     /// One for each alert.
     pub alerts: Vec<AlertRecord>,
     /// Series over time.

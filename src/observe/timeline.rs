@@ -100,6 +100,17 @@ pub struct Timeline {
     pub waiting: Vec<u32>,
     /// The most requests that were served at once in each narrow bin; empty likewise.
     pub busy: Vec<u32>,
+    /// One entry for each pool of workers.
+    pub pools: Vec<PoolSeries>,
+}
+
+/// The series of one pool of workers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PoolSeries {
+    /// The most workers that were there at once in each narrow bin.
+    pub workers: Vec<u32>,
+    /// Worker-seconds without a job in each narrow bin.
+    pub idle: Vec<f32>,
 }
 
 /// The series of one traffic class.
@@ -191,6 +202,7 @@ impl Timeline {
             limits: vec![LevelCurve::of(vec![1.0; bins]); limits],
             waiting: Vec::new(),
             busy: Vec::new(),
+            pools: Vec::new(),
         }
     }
 

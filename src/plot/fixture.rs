@@ -11,7 +11,7 @@ use crate::provider::{Fault, Limit, ModelSet, Profile, Provider, Respond, Window
 use crate::random::{Distribution, Seed, Stream};
 use crate::scenario::Scenario;
 use crate::stats::Statistic;
-use crate::traffic::{Idempotency, Step, TaskKind, TrafficClass, WhenOneFails};
+use crate::traffic::{Idempotency, Queueing, Step, TaskKind, TrafficClass, WhenOneFails};
 use crate::units::{SimDuration, SimTime};
 
 /// A result and its scenario.
@@ -51,6 +51,7 @@ pub(super) fn class(name: &str, kind: TaskKind, steps: usize) -> TrafficClass {
         sizes: None,
         spread: 1,
         enqueue_delay: SimDuration::ZERO,
+        queueing: Queueing::default(),
         steps: (0..steps).map(step).collect(),
         sla: None,
     }
@@ -108,6 +109,7 @@ pub(super) fn scenario(traffic: Vec<TrafficClass>, horizon: f64) -> Scenario {
         guards: Vec::new(),
         clients: Vec::new(),
         traffic,
+        pools: Vec::new(),
         phases: Vec::new(),
         alerts: Vec::new(),
         interventions: Vec::new(),
@@ -143,6 +145,7 @@ pub(super) fn quiet(scenario: &Scenario, bin: f64, wide: f64) -> RunResult {
             wides,
             classes: scenario.traffic.iter().map(series).collect(),
             waiting: Vec::new(),
+            pools: Vec::new(),
             busy: Vec::new(),
             limits: vec![LevelCurve::of(vec![1.0; bins]); scenario.provider.limits.len()],
         },

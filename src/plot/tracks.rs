@@ -196,6 +196,7 @@ impl Row {
         let (fate, color) = match self.track.ended {
             Some((at, Fate::Delivered)) => (format!("answered in {}", took(at.as_secs_f64())), theme.second),
             Some((at, Fate::Failed)) => (format!("failed after {}", took(at.as_secs_f64())), theme.ink),
+            Some((at, Fate::Abandoned)) => (format!("abandoned after {}", took(at.as_secs_f64())), theme.ink),
             None => ("not over at the end".to_string(), theme.ink),
         };
         let line = Phrase::new(number::count(n), Face::Bold, form.note, theme.ink);

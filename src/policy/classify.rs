@@ -45,6 +45,11 @@ impl StatusSet {
         status <= MAX_STATUS && self.0[(status / 64) as usize] >> (status % 64) & 1 == 1
     }
 
+    /// Whether it is empty.
+    pub fn is_empty(&self) -> bool {
+        self.0 == [0; 10]
+    }
+
     /// The statuses in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u16> + '_ {
         (0..=MAX_STATUS).filter(|&status| self.contains(status))

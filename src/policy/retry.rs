@@ -54,6 +54,9 @@ pub struct RetryPolicy {
     pub holds_worker: bool,
     /// What the caller of the library gets in the end.
     pub hands_back: HandsBack,
+    /// Statuses that are repeated without using an attempt: of a job that is moved back into its queue because of a
+    /// limit, and has not failed.
+    pub uncounted: StatusSet,
 }
 
 /// Which failed responses the caller of a library gets as they are; for all others it gets an exception.
@@ -170,6 +173,7 @@ impl RetryPolicy {
         timeout_shrinks: false,
         holds_worker: true,
         hands_back: HandsBack { unretried: StatusSet::EMPTY, exhausted: StatusSet::EMPTY },
+        uncounted: StatusSet::EMPTY,
     };
 
     /// What to do at `now` after the attempt that ended with `answer`. A retry is entered into `state`. `pay` asks
@@ -185,7 +189,8 @@ impl RetryPolicy {
         if !self.retry_on.repeats(answer) {
             return Decision::GiveUp(GiveUp::NotRetried);
         }
-        let spent_attempts = self.max_attempts.is_some_and(|limit| state.attempts >= limit);
+        let counts = !self.uncounted.contains(answer.status);
+        let spent_attempts = counts && self.max_attempts.is_some_and(|limit| state.attempts >= limit);
         let kind = self.retries_by_kind.iter().position(|(kind, _)| kind.matches(answer));
         let spent_kind = kind.is_some_and(|kind| u32::from(state.by_kind[kind]) >= self.retries_by_kind[kind].1);
         if spent_kind || spent_attempts && !self.stops_at_both {
@@ -220,7 +225,7 @@ impl RetryPolicy {
             }
         }
         let resets = self.hint_resets_backoff && self.hint_in(answer).wait().is_some();
-        state.attempts = state.attempts.saturating_add(1);
+        state.attempts = state.attempts.saturating_add(u32::from(counts));
         state.step = if resets { 0 } else { state.step.saturating_add(1) };
         state.previous = wait;
         state.paid = paid;

@@ -2,8 +2,8 @@
 //! `retry_backoff` the waits double instead and are drawn in whole seconds from zero, so that a retry may come at once.
 //! A retry is a new message: it goes behind all that wait, and the task starts over.
 //!
-//! This is what the task asks of its broker. A broker that hands a message out twice, because a task or a countdown is
-//! longer than its visibility timeout, is not part of a retry layer and not modelled by this preset.
+//! This is what the task asks of its broker. A broker that hands a message out twice, because a task is longer than its
+//! visibility timeout, is not part of a retry layer: the class of jobs says so in its `queue`.
 
 use super::{Family, Source, Spoken, Version, duration, exponential, form, further, retries_or_none, text, word};
 use crate::document::{Field, Value};

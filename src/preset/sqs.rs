@@ -3,7 +3,7 @@
 //! its retention ends.
 //!
 //! The timeout runs from the receive, here from the failure: a job that takes long waits that much longer. A job that
-//! outlives its timeout is received twice; that is not modelled.
+//! outlives its timeout is received twice where the class of jobs says so in its `queue`.
 
 use super::{Family, Source, Spoken, Version, as_it_is, duration, form, word};
 use crate::document::Value;

@@ -95,7 +95,10 @@ fn requests(number: Option<u64>) -> String {
 fn title(class: &ClassExplanation) -> String {
     let steps = words::counted(class.step_count() as u64, "step");
     let who = match class.kind {
-        TaskKind::Jobs { workers, .. } => format!("jobs, {}", words::counted(u64::from(workers), "worker")),
+        TaskKind::Jobs { workers, .. } => {
+            let shared = class.pool.as_ref().map_or_else(String::new, |pool| format!(" of the pool `{pool}`"));
+            format!("jobs, {}{shared}", words::counted(u64::from(workers), "worker"))
+        }
         TaskKind::Turns => "turns, nobody queues".into(),
     };
     let sla = class.sla.map(|sla| format!(", wanted within {}", words::duration(sla))).unwrap_or_default();

@@ -147,6 +147,13 @@ fn series(subject: &Subject<'_>) -> Value {
         "classes": classes,
         "limits": limits,
     });
+    if !subject.scenario.pools.is_empty() {
+        let pools = subject.scenario.pools.iter().zip(&timeline.pools);
+        let pools: Map<String, Value> = pools
+            .map(|(pool, series)| (pool.name.clone(), json!({ "most": highest(timeline, &series.workers) })))
+            .collect();
+        series["workers"] = Value::Object(pools);
+    }
     if !subject.scenario.alerts.is_empty() {
         let alerts = subject.scenario.alerts.iter().zip(&subject.result.alerts);
         series["alerts"] = alerts.map(|(alert, record)| (alert.name.clone(), firings(record))).collect();

@@ -23,6 +23,7 @@ pub mod headline;
 pub mod headroom;
 pub mod html;
 pub mod interventions;
+pub mod jobs;
 pub mod json;
 pub mod limit_presets;
 pub mod model_table;

@@ -2,6 +2,7 @@
 //! its tasks met a 429 or failed. This file decides the rows; terminal and page decide how they look.
 
 use crate::experiment::Figure;
+use crate::policy::Guard;
 use crate::traffic::TrafficClass;
 
 use super::headline::{Tint, failures};
@@ -68,7 +69,11 @@ fn rows(subject: &Subject<'_>, phases: &[&str], class: &TrafficClass) -> Vec<Row
     let refused = cells(&["short_circuited"]);
     if refused.iter().any(is_some) {
         rows.push(Row {
-            label: "stopped by a breaker".to_owned(),
+            label: if subject.scenario.guards.iter().any(Guard::is_by_chance) {
+                "stopped by a guard".to_owned()
+            } else {
+                "stopped by a breaker".to_owned()
+            },
             word: None,
             tint: Tint::Plain,
             part: true,

@@ -44,6 +44,7 @@ pub fn summary() -> Value {
                 `goodput_at_end` is the share of what was asked \
                 for in the last quarter of the time after the last fault window, its last tenth left out, that was \
                 answered; `stuck` is 1 where that is less than a half."),
+            "workers": named("$pool", "One entry for each pool of workers; only where there are some."),
             "alerts": named("$alert", "One entry for each alert; only where the file has any."),
             "verdict": verdict(),
             "series": {"$ref": "#/$defs/series"},
@@ -138,6 +139,23 @@ fn definitions() -> Value {
         ),
     );
     class.insert(
+        "delivery".into(),
+        leaves(
+            &[
+                "redelivered",
+                "copies",
+                "most_copies",
+                "wasted_runs",
+                "copies_left",
+                "timed_out_runs",
+                "crashed_runs",
+                "dead",
+                "lost",
+            ],
+            "What happened to messages and runs; only where the jobs of a class are followed one by one.",
+        ),
+    );
+    class.insert(
         "factors".into(),
         open_leaves("Outermost first; they multiply to amplification_by_task. `runs` stands for the queue."),
     );
@@ -167,6 +185,8 @@ fn definitions() -> Value {
         ),
         "$guard": leaves(&["trips", "refused", "waits", "waited_s", "most_in_use"],
             "Numbers of one guard; `most_in_use` is of semaphores and pools only."),
+        "$pool": leaves(&["most", "fewest", "crashes", "busy_s", "idle_s", "down_s"],
+            "Workers of one pool: how many there were at once, how often one died, and worker-seconds."),
         "$alert": leaves(&["fired", "held_from_s", "fired_s", "cleared_s", "hit_before", "hit", "extreme", "firing_s"],
             "How often an alert fired, and of the first time: when its rule began to hold, when it fired and cleared, how \
             many tasks had been hit when it fired and when it cleared, and the most extreme value; `firing_s` is all of \
@@ -284,6 +304,9 @@ fn series() -> Value {
             }},
             "limits": {"type": "object", "additionalProperties": {
                 "type": "object", "required": ["lowest_share"], "properties": {"lowest_share": numbers()},
+            }},
+            "workers": {"type": "object", "additionalProperties": {
+                "type": "object", "required": ["most"], "properties": {"most": counts()},
             }},
             "alerts": {"type": "object", "additionalProperties": list(json!({
                 "type": "object",

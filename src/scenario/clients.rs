@@ -182,6 +182,13 @@ fn check_kind(layer: &Layer, kind: Kind, context: &Context<'_>) {
         return;
     }
     let places = [layer.requeue.and_then(|(_, place)| place), layer.resume.and_then(|(_, place)| place)];
+    if let Some(place) = layer.uncounted {
+        refuse(
+            place,
+            "only a queue puts jobs back without using an attempt",
+            "leave it out, or write `kind = \"queue\"`",
+        );
+    }
     for place in places.into_iter().flatten() {
         refuse(place, "only a queue puts jobs back", "leave it out, or write `kind = \"queue\"`");
     }

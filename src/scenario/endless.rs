@@ -17,11 +17,13 @@ use crate::units::{SimDuration, SimTime};
 /// Whether a layer can retry without end and without wait, its total time left out.
 pub(super) fn spins(layer: &Layer) -> bool {
     let policy = &layer.policy;
-    if policy.max_attempts.is_some() && !policy.stops_at_both {
+    let is_limited = policy.max_attempts.is_some() && !policy.stops_at_both;
+    if is_limited && policy.uncounted.is_empty() {
         return false;
     }
     let blank = layer.grammar.as_ref().is_some_and(reads_blanks);
-    answers(policy, blank).into_iter().any(|answer| spins_on(policy, &answer))
+    let goes_on = |answer: &Answer| !is_limited || policy.uncounted.contains(answer.status);
+    answers(policy, blank).into_iter().any(|answer| goes_on(&answer) && spins_on(policy, &answer))
 }
 
 fn spins_on(policy: &RetryPolicy, answer: &Answer) -> bool {
@@ -57,7 +59,7 @@ fn answers(policy: &RetryPolicy, blank: bool) -> Vec<Answer> {
         kinds.iter().map(|kind| (kind.codes.contains(code), kind.never.contains(code))).collect()
     });
     let statuses = told_apart(400..=MAX_STATUS, |status| {
-        let seen = (policy.hint_on.contains(*status), false);
+        let seen = (policy.hint_on.contains(*status), policy.uncounted.contains(*status));
         let of = |kind: &&Classification| (kind.statuses.contains(*status), kind.statuses_with_hint.contains(*status));
         std::iter::once(seen).chain(kinds.iter().map(of)).collect()
     });

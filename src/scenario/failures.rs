@@ -131,7 +131,7 @@ pub(super) fn any_statuses(field: &Field<'_>) -> Option<StatusSet> {
 }
 
 /// A list of statuses.
-fn statuses(field: &Field<'_>) -> Option<StatusSet> {
+pub(super) fn statuses(field: &Field<'_>) -> Option<StatusSet> {
     let Failures { statuses, outcomes } = failures(field)?;
     if outcomes.is_empty() {
         return Some(statuses);

@@ -3,7 +3,7 @@
 
 use super::budget::budget;
 use super::context::Read;
-use super::failures::{any_statuses, by_kind, classification};
+use super::failures::{any_statuses, by_kind, classification, statuses};
 use super::timeouts::timeouts;
 use super::{hints, waits};
 use crate::document::{Fault, Field, Place, Reader, Table, Value};
@@ -27,7 +27,7 @@ const MOST_LIMITED: usize = 3;
 const MOST_OF_A_KIND: u64 = 65_535;
 
 /// The general keys of a retry layer and of every element.
-pub(super) const GENERAL: [&str; 27] = [
+pub(super) const GENERAL: [&str; 28] = [
     "name",
     "off",
     "kind",
@@ -55,6 +55,7 @@ pub(super) const GENERAL: [&str; 27] = [
     "requeue",
     "resume",
     "hands_back",
+    "uncounted",
 ];
 
 /// A retry layer with what the checks of its stack need.
@@ -71,6 +72,8 @@ pub(super) struct Layer {
     pub(super) requeue: Said<QueuePlace>,
     /// Where a retried job goes on, and where that is said.
     pub(super) resume: Said<Resume>,
+    /// Where `uncounted` is said.
+    pub(super) uncounted: Option<Place>,
     /// Where `timeout` is said, or that it shrinks.
     pub(super) timeout: Option<Place>,
     /// Where `holds_worker` is said to be true.
@@ -111,6 +114,7 @@ pub(super) fn retry(reader: &Reader<'_>, spared: &[&str], preset: Option<Preset>
     let resumes = [("restart", Resume::Restart), ("failed_step", Resume::FailedStep)];
     let resume = reader.maybe("resume", |field| Some((field.word(&resumes)?, said_at(field))));
     let hands_back = reader.or("hands_back", HandsBack::default(), hands_back);
+    let uncounted = reader.or("uncounted", StatusSet::EMPTY, statuses);
     let (stops, waits, hints, timeouts) = (stops?, waits?, hints?, timeouts?);
     let (budget, budget_scope) = budget?.map_or((None, Scope::Client), |(budget, scope)| (Some(budget), scope));
     Some(Layer {
@@ -134,12 +138,14 @@ pub(super) fn retry(reader: &Reader<'_>, spared: &[&str], preset: Option<Preset>
             timeout_shrinks: timeouts.shrink,
             holds_worker: holds_worker?,
             hands_back: hands_back?,
+            uncounted: uncounted?,
         },
         preset,
         unspoken: unspoken(table),
         grammar: hints.grammar,
         requeue: requeue?,
         resume: resume?,
+        uncounted: reader.get("uncounted").and_then(|field| said_at(&field)),
         timeout: timeouts.said,
         holds_worker: holds_field.filter(|_| holds_worker == Some(true)).map(|field| field.place()),
         budget: reader.get("budget").map(|field| field.place()),

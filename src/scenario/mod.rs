@@ -11,6 +11,7 @@ mod capacity;
 mod check;
 mod clients;
 mod context;
+mod delivery;
 mod distribution;
 mod element;
 mod endless;
@@ -52,11 +53,12 @@ mod trace_file;
 mod traffic;
 mod variants;
 mod waits;
+mod workers;
 
 use crate::policy::guard::Guard;
 use crate::policy::stack::Client;
 use crate::provider::{Fault, Provider, Window};
-use crate::traffic::TrafficClass;
+use crate::traffic::{TrafficClass, WorkerPool};
 use crate::units::{SimDuration, SimTime};
 
 pub use alerts::{Alert, Scale, Watched};
@@ -92,6 +94,8 @@ pub struct Scenario {
     pub guards: Vec<Guard>,
     /// All clients, in the order of the file.
     pub clients: Vec<Client>,
+    /// Pools of workers that classes share, in the order of the file.
+    pub pools: Vec<WorkerPool>,
     /// All traffic classes, in the order of the file.
     pub traffic: Vec<TrafficClass>,
     /// The phases that the file adds to the default ones.
@@ -125,6 +129,18 @@ impl Scenario {
     /// All clients of a class: its own, and then those that single steps use.
     pub fn clients_of<'a>(&'a self, class: &'a TrafficClass) -> impl Iterator<Item = &'a Client> + Clone {
         std::iter::once(self.client_of(class)).chain(class.others.iter().map(|other| &other.client))
+    }
+
+    /// The pool whose workers a class shares.
+    pub fn pool_of(&self, class: &TrafficClass) -> Option<&WorkerPool> {
+        Some(&self.pools[class.queueing.pool?])
+    }
+
+    /// Whether the jobs of a class are followed one by one: messages that may come back, limits on their time, workers
+    /// that may die.
+    pub fn follows_jobs(&self, class: &TrafficClass) -> bool {
+        let pool = self.pool_of(class);
+        class.queueing.delivery.is_some() || pool.is_some_and(|pool| pool.crashes.is_some() || pool.prefetch.is_some())
     }
 
     /// The models that a class can ask for, by their index: its steps' own, then those that its clients fall back to.

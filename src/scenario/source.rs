@@ -13,6 +13,7 @@ use super::trace::Opened;
 use super::variants::{self, Variants};
 use super::{
     Scenario, alerts, check, clients, fault_terms, fixes, guards, interventions, phases, provider, requests, traffic,
+    workers,
 };
 use crate::document::{Faults, Field, Node, Place, Reader, Table, Text, Value, leaves, parse, set};
 use crate::policy::Client;
@@ -254,7 +255,8 @@ fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scena
     let clients = clients::clients(clients_field.as_ref(), &context);
     let traffic_field = reader.need("traffic", "describe who wants what as [traffic.NAME]");
     let written = clients_field.and_then(|field| field.node.as_table());
-    let known = Known { read: &clients, written };
+    let pools = workers::pools(reader.get("workers").as_ref());
+    let known = Known { read: &clients, written, pools: &pools };
     let mut classes = traffic::traffic(traffic_field.as_ref(), &known, &context);
     let interventions = reader.get("interventions");
     let interventions = interventions::interventions(interventions.as_ref(), &known, &mut classes, &context);
@@ -291,6 +293,7 @@ fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scena
         provider,
         guards: guards.into_iter().map(|read| Some(read?.guard)).collect::<Option<_>>()?,
         clients,
+        pools: pools.into_iter().map(|(_, pool)| pool).collect::<Option<_>>()?,
         traffic,
         phases: phases?,
         alerts: alerts?,

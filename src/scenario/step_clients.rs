@@ -3,6 +3,7 @@
 
 use super::clients::{MOST_ELEMENTS, MOST_PRODUCT, ReadClient, client};
 use super::context::{Context, Read, refer};
+use super::workers::ReadPool;
 use crate::document::{Fault, Field, Place, Reader, Table, Value, patch};
 use crate::policy::stack::Role;
 use crate::policy::{Client, Element};
@@ -14,6 +15,8 @@ pub(super) struct Known<'a> {
     pub(super) read: &'a [Option<ReadClient>],
     /// As they are written.
     pub(super) written: Option<&'a Table>,
+    /// The pools of workers that classes name.
+    pub(super) pools: &'a [ReadPool<'a>],
 }
 
 /// The client of a step with what cross checks need.

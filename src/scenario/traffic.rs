@@ -2,16 +2,20 @@
 
 use super::arrivals::arrivals;
 use super::context::{Context, each, refer};
+use super::delivery::delivery;
 use super::distribution::{Measure, distribution};
 use super::labels;
 use super::models;
 use super::step_clients::{self, Known, ReadStepClient, Said};
+use super::workers::{self, Whose};
 use crate::document::{Fault, Field, Place, Reader, reader};
 use crate::policy::{Client, Role};
 use crate::provider::Window;
 use crate::random::Distribution;
 use crate::traffic::replay::Rows;
-use crate::traffic::{ArrivalProcess, Cached, Idempotency, Sizes, Step, TaskKind, TrafficClass, WhenOneFails};
+use crate::traffic::{
+    ArrivalProcess, Cached, Idempotency, Queueing, Sizes, Step, TaskKind, TrafficClass, WhenOneFails,
+};
 use crate::units::{SimDuration, SimTime};
 
 /// The most traffic classes.
@@ -21,7 +25,7 @@ const MOST_CLASSES: usize = 64;
 const MOST_STEPS: usize = 64;
 
 /// The most workers of a class.
-const MOST_WORKERS: u64 = 100_000;
+pub(super) const MOST_WORKERS: u64 = 100_000;
 
 /// The most arrivals of a class that are to be expected.
 const MOST_ARRIVALS: f64 = 1e9;
@@ -34,6 +38,10 @@ pub(super) struct ReadClass {
     pub(super) client: Place,
     /// The clients that single steps use.
     pub(super) others: Vec<ReadStepClient>,
+    /// Whether a message of its jobs may be handed out again.
+    pub(super) comes_back: bool,
+    /// Whether a run of its jobs may be killed.
+    pub(super) is_killed: bool,
 }
 
 /// Reads all traffic classes.
@@ -51,7 +59,7 @@ pub(super) fn traffic(field: Option<&Field<'_>>, known: &Known<'_>, context: &Co
 
 fn class(name: &str, field: &Field<'_>, known: &Known<'_>, context: &Context<'_>) -> Option<ReadClass> {
     let reader = field.table("a class's settings")?;
-    let kind = kind(&reader, context);
+    let kind = kind(&reader, known, context);
     let client_field = reader.need("client", "write the name of the client that it uses");
     let client = client_field.and_then(|field| refer(&field, &context.clients, "client", "clients"));
     let arrivals_field = reader.need("arrivals", r#"write when its tasks arrive, such as { poisson = "4/min" }"#);
@@ -73,7 +81,8 @@ fn class(name: &str, field: &Field<'_>, known: &Known<'_>, context: &Context<'_>
     let labels = labels::check(&reader, context);
     let when_one_fails = reader.or("when_one_fails", WhenOneFails::Wait, |field| field.word(&words));
     reader.finish();
-    let ((kind, spread, enqueue_delay), client, arrivals, steps, sla) = (kind?, client?, arrivals?, steps?, sla?);
+    let (kind, client, arrivals, steps, sla) = (kind?, client?, arrivals?, steps?, sla?);
+    let ReadKind { kind, spread, enqueue_delay, queueing } = kind;
     let (((mut steps, others), [input_of, output_of, cached_of]), when_one_fails) = (steps, when_one_fails?);
     labels?;
     let index = context.classes.iter().position(|known| *known == name).unwrap_or_default();
@@ -92,16 +101,33 @@ fn class(name: &str, field: &Field<'_>, known: &Known<'_>, context: &Context<'_>
         arrivals,
         sizes,
         enqueue_delay,
+        queueing,
         steps,
         when_one_fails,
         sla,
     };
-    Some(ReadClass { class, client: client_field?.place(), others })
+    let pool = class.queueing.pool.and_then(|pool| known.pools[pool].1.as_ref());
+    let prefetches = pool.is_some_and(|pool| pool.prefetch.is_some());
+    let comes_back = prefetches || class.queueing.delivery.as_ref().is_some_and(|delivery| delivery.late);
+    let delivery = class.queueing.delivery.as_ref();
+    let is_killed = pool.is_some_and(|pool| pool.crashes.is_some())
+        || delivery.is_some_and(|delivery| delivery.timeout.is_some() || delivery.deadline.is_some());
+    Some(ReadClass { class, client: client_field?.place(), others, comes_back, is_killed })
 }
 
-/// Jobs or turns, over how many processes turns are spread, and the delay of jobs.
-fn kind(reader: &Reader<'_>, context: &Context<'_>) -> Option<(TaskKind, u32, SimDuration)> {
-    const JOB_KEYS: [&str; 2] = ["workers", "enqueue_delay"];
+/// Jobs or turns, and how they begin.
+struct ReadKind {
+    kind: TaskKind,
+    /// Over how many processes turns are spread.
+    spread: u32,
+    /// The delay of jobs.
+    enqueue_delay: SimDuration,
+    /// How jobs queue.
+    queueing: Queueing,
+}
+
+fn kind(reader: &Reader<'_>, known: &Known<'_>, context: &Context<'_>) -> Option<ReadKind> {
+    const JOB_KEYS: [&str; 4] = ["workers", "enqueue_delay", "priority", "queue"];
     let words = [("jobs", true), ("turns", false)];
     let hint = r#"write "jobs" (they wait for a worker) or "turns" (they start at once)"#;
     let Some(jobs) = reader.need("kind", hint).and_then(|field| field.word(&words)) else {
@@ -121,20 +147,39 @@ fn kind(reader: &Reader<'_>, context: &Context<'_>) -> Option<(TaskKind, u32, Si
             }
         }
         let spread = reader.or("processes", 1, |field| field.whole(1..=MOST_WORKERS))? as u32;
-        return sound.then_some((TaskKind::Turns, spread, SimDuration::ZERO));
+        let (enqueue_delay, queueing) = (SimDuration::ZERO, Queueing::default());
+        return sound.then_some(ReadKind { kind: TaskKind::Turns, spread, enqueue_delay, queueing });
     }
     let workers = reader.need("workers", "write how many jobs are worked on at once");
-    let workers = workers.and_then(|field| field.whole(1..=MOST_WORKERS));
-    let processes = reader.or("processes", 1, |field| {
-        let processes = field.whole(1..=MOST_WORKERS)?;
-        if workers.is_some_and(|workers| processes > workers) {
-            return field.must("be at most the number of workers", "a process without a worker does nothing");
-        }
-        Some(processes)
-    });
+    let shared = workers.filter(|field| field.node.as_str().is_some());
+    let pool = shared.as_ref().map(|field| workers::refer(field, known.pools));
+    let workers = match pool {
+        None => workers.and_then(|field| field.whole(1..=MOST_WORKERS)),
+        Some(pool) => pool.and_then(|(_, pool)| Some(u64::from(pool?.workers))),
+    };
+    let processes = match (reader.get("processes"), pool) {
+        (None, None) => Some(1),
+        (None, Some(pool)) => pool.and_then(|(_, pool)| Some(u64::from(pool?.processes))),
+        (Some(field), Some(_)) => field.wrong("the pool says how its workers are spread", "leave it out"),
+        (Some(field), None) => field.whole(1..=MOST_WORKERS).and_then(|processes| {
+            if workers.is_some_and(|workers| processes > workers) {
+                return field.must("be at most the number of workers", "a process without a worker does nothing");
+            }
+            Some(processes)
+        }),
+    };
     let delay = reader.or("enqueue_delay", SimDuration::ZERO, Field::duration);
+    let found = pool.flatten();
+    let whose = match (pool, found) {
+        (None, _) => Whose::Own,
+        (Some(_), Some((_, Some(pool)))) => Whose::Pool(pool),
+        (Some(_), _) => Whose::Unknown,
+    };
+    let priority = workers::priority(reader, whose);
+    let delivery = reader.maybe("queue", |field| delivery(field, found.and_then(|(_, pool)| pool)));
+    let queueing = Queueing { pool: found.map(|(index, _)| index), priority: priority?, delivery: delivery? };
     let (workers, processes) = (workers? as u32, processes? as u32);
-    Some((TaskKind::Jobs { workers, processes }, 1, delay?))
+    Some(ReadKind { kind: TaskKind::Jobs { workers, processes }, spread: 1, enqueue_delay: delay?, queueing })
 }
 
 fn steps_of(

@@ -84,6 +84,7 @@ pub(super) struct Bank<'a> {
     places: Vec<ClassPlace>,
 }
 
+#[derive(Clone, Copy)]
 struct ClassPlace {
     first_worker: usize,
     first_process: usize,
@@ -107,11 +108,19 @@ impl<'a> Bank<'a> {
     pub(super) fn new(scenario: &'a Scenario, seed: Seed) -> Bank<'a> {
         let mut places = Vec::new();
         let (mut workers, mut processes) = (0, 0);
+        let mut of_pool: Vec<Option<ClassPlace>> = vec![None; scenario.pools.len()];
         for class in &scenario.traffic {
             let key = seed.key().named(&class.name).with(purpose::PROCESS);
             let spread = Some(key).filter(|_| class.is_live() && class.processes() > 1);
             let place =
                 ClassPlace { first_worker: workers, first_process: processes, processes: class.processes(), spread };
+            if let Some(pool) = class.queueing.pool {
+                if let Some(shared) = of_pool[pool] {
+                    places.push(shared);
+                    continue;
+                }
+                of_pool[pool] = Some(place);
+            }
             places.push(place);
             workers += class.workers().max(1) as usize;
             processes += class.processes() as usize;

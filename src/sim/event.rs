@@ -40,6 +40,18 @@ pub(super) enum Event {
     PatienceEnds { job: u32 },
     /// The number of servers changes.
     CapacityChanges,
+    /// The time of a run is over, if it is still the same one.
+    RunTimesOut { class: u16, run: u32 },
+    /// A message that was handed out is overdue, if it is not acknowledged.
+    Overdue { class: u16, message: u32 },
+    /// The time of a task is over, if it is still the same one.
+    TaskIsDue { class: u16, task: u32 },
+    /// A worker dies, or a process with all of its workers.
+    Crash { force: u16, unit: u32 },
+    /// A worker is there again, or for the first time.
+    WorkerStarts { force: u16, worker: u32 },
+    /// A pool looks how many workers it wants.
+    PoolLooks { force: u16 },
     /// An operator does something, or undoes it.
     Intervenes { index: u32, undoes: bool },
 }
@@ -58,6 +70,12 @@ const REACHES_SERVER: u64 = 10;
 const SERVICE_ENDS: u64 = 11;
 const PATIENCE_ENDS: u64 = 12;
 const CAPACITY_CHANGES: u64 = 13;
+const RUN_TIMES_OUT: u64 = 20;
+const OVERDUE: u64 = 21;
+const TASK_IS_DUE: u64 = 22;
+const CRASH: u64 = 23;
+const WORKER_STARTS: u64 = 24;
+const POOL_LOOKS: u64 = 25;
 const INTERVENES: u64 = 16;
 const STREAM_ENDS: u64 = 14;
 const OUTPUT_IS_DUE: u64 = 15;
@@ -83,6 +101,12 @@ impl Event {
             Event::ServiceEnds { job } => (SERVICE_ENDS, 0, job),
             Event::PatienceEnds { job } => (PATIENCE_ENDS, 0, job),
             Event::CapacityChanges => (CAPACITY_CHANGES, 0, 0),
+            Event::RunTimesOut { class, run } => (RUN_TIMES_OUT, class, run),
+            Event::Overdue { class, message } => (OVERDUE, class, message),
+            Event::TaskIsDue { class, task } => (TASK_IS_DUE, class, task),
+            Event::Crash { force, unit } => (CRASH, force, unit),
+            Event::WorkerStarts { force, worker } => (WORKER_STARTS, force, worker),
+            Event::PoolLooks { force } => (POOL_LOOKS, force, 0),
             Event::Intervenes { index, undoes } => (INTERVENES, undoes as u16, index),
             Event::StreamEnds { class, run } => (STREAM_ENDS, class, run),
             Event::OutputIsDue => (OUTPUT_IS_DUE, 0, 0),
@@ -110,8 +134,14 @@ impl Event {
             | Event::ReachesServer { .. }
             | Event::ServiceEnds { .. }
             | Event::PatienceEnds { .. }
-            | Event::OutputIsDue
             | Event::CapacityChanges
+            | Event::RunTimesOut { .. }
+            | Event::Overdue { .. }
+            | Event::TaskIsDue { .. }
+            | Event::Crash { .. }
+            | Event::WorkerStarts { .. }
+            | Event::PoolLooks { .. }
+            | Event::OutputIsDue
             | Event::Intervenes { .. } => None,
         }
     }
@@ -134,6 +164,12 @@ impl Event {
             SERVICE_ENDS => Event::ServiceEnds { job: entity },
             PATIENCE_ENDS => Event::PatienceEnds { job: entity },
             CAPACITY_CHANGES => Event::CapacityChanges,
+            RUN_TIMES_OUT => Event::RunTimesOut { class, run: entity },
+            OVERDUE => Event::Overdue { class, message: entity },
+            TASK_IS_DUE => Event::TaskIsDue { class, task: entity },
+            CRASH => Event::Crash { force: class, unit: entity },
+            WORKER_STARTS => Event::WorkerStarts { force: class, worker: entity },
+            POOL_LOOKS => Event::PoolLooks { force: class },
             INTERVENES => Event::Intervenes { index: entity, undoes: class != 0 },
             STREAM_ENDS => Event::StreamEnds { class, run: entity },
             OUTPUT_IS_DUE => Event::OutputIsDue,
@@ -165,6 +201,12 @@ mod tests {
             Event::ServiceEnds { job: u32::MAX },
             Event::PatienceEnds { job: 0 },
             Event::CapacityChanges,
+            Event::RunTimesOut { class: 1, run: 8 },
+            Event::Overdue { class: 63, message: u32::MAX },
+            Event::TaskIsDue { class: 2, task: 3 },
+            Event::Crash { force: 63, unit: 99_999 },
+            Event::WorkerStarts { force: 0, worker: 7 },
+            Event::PoolLooks { force: 5 },
             Event::Intervenes { index: 3, undoes: true },
             Event::SessionBrings { class: 9, session: 999_999 },
         ] {

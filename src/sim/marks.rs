@@ -36,6 +36,17 @@ impl Marks {
         ((self.0 & Marks::KEPT) as u32) << Marks::SHIFT | requests
     }
 
+    /// What is known of a step of which several copies are done: what either knew, and the larger number.
+    pub(super) const fn join_copies(one: u32, other: u32) -> u32 {
+        let ((ours, n), (theirs, m)) = (Marks::unpack(one), Marks::unpack(other));
+        Marks(ours.0 | theirs.0).pack(if n > m { n } else { m })
+    }
+
+    /// Takes over what is known of the step from others who do it.
+    pub(super) const fn learn(&mut self, known: u32) {
+        self.0 |= Marks::unpack(known).0.0 & Marks::EFFECT;
+    }
+
     /// Whether the server has carried the step out.
     pub(super) const fn has_effect(self) -> bool {
         self.0 & Marks::EFFECT != 0

@@ -16,6 +16,8 @@ mod bank;
 mod billing;
 mod bottom;
 mod buckets;
+mod crew;
+mod deliveries;
 mod engine;
 mod event;
 pub mod event_queue;

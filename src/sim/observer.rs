@@ -12,6 +12,8 @@ pub enum Fate {
     Delivered,
     /// It was given up.
     Failed,
+    /// Its time was over before anybody had done it.
+    Abandoned,
 }
 
 /// Something that happened in a run.

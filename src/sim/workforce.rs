@@ -1,6 +1,8 @@
-//! The workers of a class and the queue in front of them. An idle worker takes the job at the front; among idle
-//! workers the one that became idle last goes first, and before that the one with the lowest number.
+//! The workers of a class, or of a pool that several classes share, and the queues in front of them. An idle worker takes
+//! the job that is next; among idle workers the one that became idle last goes first, and before that the one with the
+//! lowest number.
 
+use super::crew::Crew;
 use crate::observe::WorkerActivity;
 use crate::observe::series::PeakSeries;
 use crate::units::{SimDuration, SimTime};
@@ -13,55 +15,139 @@ pub(super) enum Waiter {
     Task(u32),
     /// A run that slept without a worker and goes on.
     Run(u32),
+    /// A message of a class whose jobs are followed one by one.
+    Message(u32),
 }
 
-/// The workers of one class.
+/// Somebody in the queue, and where: a smaller number is nearer to the front.
+#[derive(Clone, Copy, Debug)]
+struct Queued {
+    order: i64,
+    waiter: Waiter,
+}
+
+/// What one class has in front of the workers, and what they did for it.
+pub(super) struct Member {
+    /// The class.
+    pub(super) class: u16,
+    /// A larger one goes first.
+    priority: u32,
+    queue: VecDeque<Queued>,
+    /// How many of them wait; others lie there in vain.
+    waiting: u32,
+    /// How many operators keep workers from its jobs.
+    pauses: u32,
+    lengths: PeakSeries,
+    /// Worker-nanoseconds in each narrow bin, by activity.
+    work: [Vec<u64>; 5],
+}
+
+/// The workers of one class or pool.
 pub(super) struct Workforce {
     idle: Vec<u32>,
     /// Since when each worker does what it does.
     since: Vec<SimTime>,
-    queue: VecDeque<Waiter>,
-    lengths: PeakSeries,
-    /// Worker-nanoseconds in each narrow bin, by activity.
-    work: [Vec<u64>; 5],
+    members: Vec<Member>,
+    /// The numbers of the first and the last who were put into the queue.
+    ends: (i64, i64),
     bin: SimDuration,
-    /// Until when the workers are paused, if that instant is already scheduled.
-    pub(super) paused_until: Option<SimTime>,
-    /// How many operators have paused them.
-    pub(super) pauses: u32,
+    /// What is known of workers that come and go, or take jobs ahead.
+    pub(super) crew: Option<Box<Crew>>,
 }
 
 impl Workforce {
-    pub(super) fn new(workers: u32, bins: usize, bin: SimDuration) -> Workforce {
+    /// So many workers, of which the first are there.
+    pub(super) fn new(workers: u32, bin: SimDuration, crew: Option<Box<Crew>>) -> Workforce {
+        let at_first = crew.as_ref().map_or(workers, |crew| crew.here());
         Workforce {
-            idle: (0..workers).rev().collect(),
+            idle: (0..at_first).rev().collect(),
             since: vec![SimTime::ZERO; workers as usize],
-            queue: VecDeque::new(),
-            lengths: PeakSeries::new(bins),
-            work: std::array::from_fn(|_| if workers > 0 { vec![0; bins] } else { Vec::new() }),
+            members: Vec::new(),
+            ends: (0, 0),
             bin,
-            paused_until: None,
-            pauses: 0,
+            crew,
         }
+    }
+
+    /// One more class; says which one it is among those who share the workers.
+    pub(super) fn join(&mut self, class: u16, priority: u32, bins: usize) -> u8 {
+        let has_workers = !self.since.is_empty();
+        self.members.push(Member {
+            class,
+            priority,
+            queue: VecDeque::new(),
+            waiting: 0,
+            pauses: 0,
+            lengths: PeakSeries::new(bins),
+            work: std::array::from_fn(|_| if has_workers { vec![0; bins] } else { Vec::new() }),
+        });
+        (self.members.len() - 1) as u8
+    }
+
+    /// The classes that share the workers.
+    pub(super) fn members(&self) -> &[Member] {
+        &self.members
     }
 
     /// Puts somebody into the queue; how long it is shows when idle workers have looked.
-    pub(super) fn enqueue(&mut self, waiter: Waiter, first: bool) {
+    pub(super) fn enqueue(&mut self, member: u8, waiter: Waiter, first: bool) {
+        let member = &mut self.members[member as usize];
+        member.waiting += 1;
         if first {
-            self.queue.push_front(waiter);
+            self.ends.0 -= 1;
+            member.queue.push_front(Queued { order: self.ends.0, waiter });
         } else {
-            self.queue.push_back(waiter);
+            self.ends.1 += 1;
+            member.queue.push_back(Queued { order: self.ends.1, waiter });
         }
     }
 
-    /// Whether there is a job that somebody may take.
-    pub(super) fn has_work(&self) -> bool {
-        !self.queue.is_empty() && self.pauses == 0
+    /// The one whose queue is looked at next, those left out of which a bit is set.
+    #[inline]
+    pub(super) fn next(&self, left_out: u64) -> Option<u8> {
+        if let [only] = self.members.as_slice() {
+            return (left_out == 0 && !only.queue.is_empty() && only.pauses == 0).then_some(0);
+        }
+        let asked =
+            self.members.iter().enumerate().filter(|(at, member)| left_out >> at & 1 == 0 && member.pauses == 0);
+        let fronts = asked.filter_map(|(at, member)| Some((at, member.priority, member.queue.front()?.order)));
+        fronts.min_by_key(|(_, priority, order)| (std::cmp::Reverse(*priority), *order)).map(|(at, ..)| at as u8)
     }
 
-    /// How many wait.
-    pub(super) fn waiting(&self) -> usize {
-        self.queue.len()
+    /// Who is at the front of this queue; somebody is.
+    pub(super) fn front(&self, member: u8) -> Waiter {
+        self.members[member as usize].queue.front().expect("somebody waits").waiter
+    }
+
+    /// Takes out who is at the front of this queue; somebody is.
+    pub(super) fn pop(&mut self, member: u8) -> Waiter {
+        self.members[member as usize].queue.pop_front().expect("somebody waits").waiter
+    }
+
+    /// So many of a queue have been taken out, or lie there in vain.
+    pub(super) fn leave(&mut self, member: u8, count: u32) {
+        self.members[member as usize].waiting -= count;
+    }
+
+    /// An operator keeps workers from the jobs of a class, or no longer does.
+    pub(super) fn pause(&mut self, member: u8, ends: bool) {
+        let pauses = &mut self.members[member as usize].pauses;
+        *pauses = if ends { *pauses - 1 } else { *pauses + 1 };
+    }
+
+    /// Whether operators keep workers from the jobs of a class.
+    pub(super) fn is_paused(&self, member: u8) -> bool {
+        self.members[member as usize].pauses > 0
+    }
+
+    /// How many jobs of a class wait.
+    pub(super) fn waiting_of(&self, member: u8) -> usize {
+        self.members[member as usize].waiting as usize
+    }
+
+    /// How many wait in all.
+    pub(super) fn waiting(&self) -> u32 {
+        self.members.iter().map(|member| member.waiting).sum()
     }
 
     /// The idle workers; the last one goes first.
@@ -69,50 +155,84 @@ impl Workforce {
         &self.idle
     }
 
-    /// Gives the job at the front to the idle worker at this place; there is both.
-    pub(super) fn assign(&mut self, position: usize, now: SimTime) -> (u32, Waiter) {
+    /// The idle worker at this place begins to work.
+    pub(super) fn take(&mut self, position: usize, now: SimTime) -> u32 {
         let worker = self.idle.remove(position);
-        let waiter = self.queue.pop_front().expect("somebody waits");
         self.since[worker as usize] = now;
-        (worker, waiter)
+        worker
     }
 
+    /// The worker is idle now; what has become of it meanwhile is the crew's affair.
     pub(super) fn release(&mut self, worker: u32) {
         self.idle.push(worker);
     }
 
-    /// Closes what the worker did until now and says since when it did it.
-    pub(super) fn close(&mut self, worker: u32, activity: WorkerActivity, now: SimTime) -> SimTime {
+    /// The worker is no longer among the idle ones; says whether it was.
+    pub(super) fn withdraw(&mut self, worker: u32) -> bool {
+        let place = self.idle.iter().position(|idle| *idle == worker);
+        place.map(|place| self.idle.remove(place)).is_some()
+    }
+
+    /// Closes what the worker did for a class until now and says since when it did it.
+    pub(super) fn close(&mut self, member: u8, worker: u32, activity: WorkerActivity, now: SimTime) -> SimTime {
         let from = std::mem::replace(&mut self.since[worker as usize], now);
-        let bins = &mut self.work[activity as usize];
-        let width = self.bin.as_nanos();
-        let (mut at, end) = (from.as_nanos(), now.as_nanos());
-        while at < end {
-            let bin = (at / width) as usize;
-            let to = end.min((bin as u64 + 1) * width);
-            bins[bin] += to - at;
-            at = to;
-        }
+        add(&mut self.members[member as usize].work[activity as usize], self.bin, from, now);
         from
     }
 
     /// Notes how many wait after all who could have been given to a worker: who is taken at once has not waited.
-    pub(super) fn note_length(&mut self, narrow: u32) {
-        self.lengths.set(narrow, self.queue.len() as u32);
+    pub(super) fn note_lengths(&mut self, narrow: u32) {
+        for member in &mut self.members {
+            member.lengths.set(narrow, member.waiting);
+        }
     }
 
-    /// The queue's peaks and the worker-seconds by activity, idle time filled in.
-    pub(super) fn finish(self, horizon: SimTime) -> (Vec<u32>, [Vec<f32>; 5]) {
-        let workers = self.since.len() as u64;
-        let width = self.bin.as_nanos();
-        let mut work = self.work;
-        for bin in 0..work[0].len() {
-            let start = bin as u64 * width;
-            let there = workers * (horizon.as_nanos().min(start + width) - start);
-            let busy: u64 = work.iter().map(|series| series[bin]).sum();
-            work[WorkerActivity::Idle as usize][bin] = there - busy;
+    /// For each class the queue's peaks and the worker-seconds by activity; and how long workers were without a job in
+    /// each bin, which is told of a class where the workers are its own.
+    pub(super) fn finish(self, horizon: SimTime, is_pool: bool) -> (Vec<MemberSeries>, Vec<f32>) {
+        let bins = self.members.first().map_or(0, |member| member.work[0].len());
+        let there = self.crew.map_or_else(
+            || {
+                let (workers, width) = (self.since.len() as u64, self.bin.as_nanos());
+                let start = |bin| bin as u64 * width;
+                let bins = 0..bins;
+                bins.map(|bin| workers * (horizon.as_nanos().min(start(bin) + width) - start(bin))).collect()
+            },
+            Crew::there,
+        );
+        let mut members = self.members;
+        let busy = |bin: usize| members.iter().flat_map(|member| &member.work).map(|series| series[bin]).sum::<u64>();
+        let idle: Vec<u64> = there.iter().enumerate().map(|(bin, there)| there - busy(bin)).collect();
+        if let ([own], false, true) = (members.as_mut_slice(), is_pool, bins > 0) {
+            own.work[WorkerActivity::Idle as usize].clone_from(&idle);
         }
-        let seconds = work.map(|series| series.iter().map(|nanos| (*nanos as f64 / 1e9) as f32).collect());
-        (self.lengths.finish(), seconds)
+        let seconds = |series: &Vec<u64>| series.iter().map(|nanos| (*nanos as f64 / 1e9) as f32).collect();
+        let series = members.into_iter().map(|member| MemberSeries {
+            class: member.class,
+            queue: member.lengths.finish(),
+            work: std::array::from_fn(|activity| seconds(&member.work[activity])),
+        });
+        (series.collect(), seconds(&idle))
+    }
+}
+
+/// The series of a class in front of workers.
+pub(super) struct MemberSeries {
+    pub(super) class: u16,
+    /// The longest queue in each narrow bin.
+    pub(super) queue: Vec<u32>,
+    /// Worker-seconds in each narrow bin, by activity.
+    pub(super) work: [Vec<f32>; 5],
+}
+
+/// Adds a span of time to the bins in which it lies.
+pub(super) fn add(bins: &mut [u64], width: SimDuration, from: SimTime, to: SimTime) {
+    let width = width.as_nanos();
+    let (mut at, end) = (from.as_nanos(), to.as_nanos());
+    while at < end {
+        let bin = (at / width) as usize;
+        let to = end.min((bin as u64 + 1) * width);
+        bins[bin] += to - at;
+        at = to;
     }
 }

@@ -19,6 +19,7 @@ use crate::traffic::{ArrivalProcess, Idempotency, TrafficClass};
 use crate::units::SimTime;
 
 /// One traffic class, compiled.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the loop, and none excludes another")]
 pub(super) struct Class<'a> {
     pub(super) settings: &'a TrafficClass,
     /// Its own client, and then those that single steps use.
@@ -37,6 +38,10 @@ pub(super) struct Class<'a> {
     pub(super) hedges: bool,
     /// Whether what reaches the provider of each task is counted beside what its client sends.
     pub(super) counts_sends: bool,
+    /// The workforce that works on its jobs, its place there, and whether the jobs are followed one by one.
+    pub(super) force: u16,
+    pub(super) member: u8,
+    pub(super) follows: bool,
     /// Clients that are deployed during the run, in the order of time.
     pub(super) deploys: Vec<Deploy>,
     /// Breakers of its clients that pause workers while open, each with the client whose state it is.
@@ -93,7 +98,7 @@ impl Stack<'_> {
 impl<'a> Class<'a> {
     /// Whether some of its requests may be dropped before they end.
     pub(super) const fn cancels(&self) -> bool {
-        self.hedges || self.has_groups
+        self.hedges || self.has_groups || self.follows
     }
 
     /// The client that a step uses in a run that began with this one deployed.
@@ -154,13 +159,40 @@ pub(super) mod purpose {
     pub(crate) const GUARD: u64 = u64::from_be_bytes(*b"   guard");
     /// Arrivals of a class.
     pub(crate) const ARRIVALS: u64 = u64::from_be_bytes(*b"arrivals");
+    /// The draws of a run that is one more copy of another.
+    pub(crate) const COPY: u64 = u64::from_be_bytes(*b"    copy");
+    /// How long a worker lives.
+    pub(crate) const CRASHES: u64 = u64::from_be_bytes(*b" crashes");
 }
 
 /// All classes of a scenario, compiled.
 pub(super) fn classes(scenario: &Scenario, seed: Seed) -> Vec<Class<'_>> {
     let budgets = Budgets::of(scenario);
     let compiled = scenario.traffic.iter().zip(&budgets.places);
-    compiled.map(|(settings, budgets)| compile(scenario, seed, settings, budgets)).collect()
+    let mut classes: Vec<Class<'_>> =
+        compiled.map(|(settings, budgets)| compile(scenario, seed, settings, budgets)).collect();
+    // Classes that share a pool share a workforce; every other class has one of its own.
+    let mut of_pool: Vec<Option<(u16, u8)>> = vec![None; scenario.pools.len()];
+    let mut forces = 0;
+    for class in &mut classes {
+        let place = class.settings.queueing.pool.map(|pool| &mut of_pool[pool]);
+        (class.force, class.member) = match place {
+            Some(Some((force, members))) => {
+                *members += 1;
+                (*force, *members)
+            }
+            Some(none) => {
+                *none = Some((forces, 0));
+                forces += 1;
+                (forces - 1, 0)
+            }
+            None => {
+                forces += 1;
+                (forces - 1, 0)
+            }
+        };
+    }
+    classes
 }
 
 fn compile<'a>(
@@ -203,7 +235,12 @@ fn compile<'a>(
         settings,
         has_groups: settings.has_groups(),
         hedges: stacks.iter().any(|stack| stack.hedge.is_some()),
-        counts_sends: settings.has_groups() || stacks.iter().any(|stack| stack.has_hops),
+        force: 0,
+        member: 0,
+        follows: scenario.follows_jobs(settings),
+        counts_sends: settings.has_groups()
+            || scenario.follows_jobs(settings)
+            || stacks.iter().any(|stack| stack.has_hops),
         stacks,
         of_step: settings.steps.iter().map(|step| step.other.map_or(0, |other| other as u8 + 1)).collect(),
         key: seed.key().named(&settings.name),
@@ -286,7 +323,7 @@ pub(super) fn answer_index(scenario: &Scenario) -> AnswerIndex {
     let statuses: Vec<u16> = limits.chain(slots).chain(full).chain(faults).chain(window).collect();
     let others = scenario.traffic.iter().flat_map(|class| &class.others).map(|other| &other.client);
     let hedges = scenario.clients.iter().chain(others).any(|client| client.hedge().is_some());
-    let cancels = hedges || scenario.traffic.iter().any(TrafficClass::has_groups);
+    let cancels = hedges || scenario.traffic.iter().any(|class| class.has_groups() || scenario.follows_jobs(class));
     AnswerIndex::new(&statuses, cancels)
 }
 

@@ -2,6 +2,7 @@
 
 pub mod arrivals;
 pub mod cost;
+pub mod jobs;
 pub mod replay;
 pub mod sessions;
 pub mod sizes;
@@ -14,6 +15,7 @@ use crate::random::Distribution;
 use crate::units::SimDuration;
 
 pub use arrivals::{ArrivalProcess, RatePiece};
+pub use jobs::{Crashes, Delivery, PoolOrder, Queueing, Scale, WorkerPool};
 pub use sessions::Sessions;
 pub use sizes::Sizes;
 pub use step_client::{LayerOrder, StepClient};
@@ -109,9 +111,9 @@ pub enum Idempotency {
 /// What kind of task a class has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskKind {
-    /// Jobs wait in a FIFO queue for one of the workers.
+    /// Jobs wait in a queue for one of the workers.
     Jobs {
-        /// How many workers.
+        /// How many workers: the class's own, or all of the pool that it shares.
         workers: u32,
         /// How many processes the workers are spread over, in turn.
         processes: u32,
@@ -140,6 +142,8 @@ pub struct TrafficClass {
     pub sizes: Option<Box<Sizes>>,
     /// The delay between a job's arrival and its entry into the queue.
     pub enqueue_delay: SimDuration,
+    /// How its jobs queue.
+    pub queueing: Queueing,
     /// The steps of each task, in order.
     pub steps: Vec<Step>,
     /// What becomes of the others of a group when one step fails.
@@ -234,7 +238,7 @@ impl TrafficClass {
         }
     }
 
-    /// How many workers the class has; 0 for turns.
+    /// How many workers the class has, or shares; 0 for turns.
     pub const fn workers(&self) -> u32 {
         match self.kind {
             TaskKind::Jobs { workers, .. } => workers,

@@ -106,6 +106,7 @@ mod presets;
 mod probe;
 mod provider_answers;
 mod queue;
+mod queues;
 #[cfg(feature = "cli")]
 mod readme;
 #[cfg(feature = "cli")]

@@ -42,7 +42,8 @@ fn metric(warning: &Warning) -> (&'static str, f64) {
         | Code::PoolBelowWorkers
         | Code::PoolOutsideRetries
         | Code::OverloadOutlivesCause
-        | Code::PermitsWithoutWorkers => (if live { "classes.live.requests" } else { "classes.report.requests" }, 1.02),
+        | Code::PermitsWithoutWorkers
+        | Code::JobOutlivesVisibility => (if live { "classes.live.requests" } else { "classes.report.requests" }, 1.02),
     }
 }
 

@@ -134,6 +134,7 @@ fn every_general_key_reaches_the_policy() {
         timeout: Timeouts::each(second(30)),
         timeout_shrinks: true,
         holds_worker: false,
+        uncounted: StatusSet::EMPTY,
         hands_back: HandsBack { unretried: StatusSet::EMPTY, exhausted: StatusSet::ERRORS },
     };
     let client = &read(&every_key(), None, &[]).unwrap().clients[0];

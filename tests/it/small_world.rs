@@ -209,6 +209,7 @@ fn client(tape: &mut Tape<'_>, name: &str, is_jobs: bool, text: &mut String) -> 
         let layer = layer(tape).replace("timeout_shrinks = true", "timeout_shrinks = false");
         let layer = layer.replace("{ deposits = ", "{ throttle = { max_tokens = 4, ratio = 0.5 } } #");
         let layer = layer.replace("{ active_share = ", "{ throttle = { max_tokens = 4, ratio = 0.5 } } #");
+        let layer = layer.replace(", checked = \"after_wait\"", "");
         let layer = layer.split(" #").next().unwrap_or_default();
         writeln!(text, "  {{ name = \"queue\", kind = \"queue\", {layer}, {words} }},").unwrap();
     }

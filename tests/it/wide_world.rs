@@ -77,15 +77,17 @@ pub(super) fn respond(tape: &mut Tape<'_>) -> String {
 /// Guards that stand in hops, and one for each worker.
 pub(super) fn guards(tape: &mut Tape<'_>, text: &mut String) {
     let (permits, scope) = (tape.of(&[2, 1, 4]), tape.of(&["global", "process", "client", "class"]));
-    let full = tape.of(&["", ", wait_at_most = \"1s\"", ", when_full = \"reject\""]);
+    let full = tape.of(&["", ", wait_at_most = \"1s\"", ", when_full = \"reject\"", ", line_at_most = 2"]);
     writeln!(text, "[guards.gate]\nscope = \"{scope}\"\nsemaphore = {{ permits = {permits}{full} }}").unwrap();
     let (counts, when, probes) = (tape.of(&["responses", "results"]), tape.of(&["hold", "reject"]), tape.below(3));
     writeln!(
         text,
         "[guards.relay]\nscope = \"global\"\n[guards.relay.breaker]\ncounts = \"{counts}\"\nof = [\"5xx\", \"timeout\"]\n\
-         last = 4\nminimum = 2\nthreshold = \"50%\"\nopen = \"3s\"\nwhen_open = \"{when}\"\nprobes = {probes}"
+         when_open = \"{when}\"\nprobes = {probes}"
     )
     .unwrap();
+    relay(tape, counts == "results", probes > 0, text);
+    text.push_str("[guards.ease]\nthrottle = { of = [\"5xx\", 429], within = \"20s\", k = 1.5 }\n");
     let slept = tape.of(&["once", "twice"]);
     writeln!(
         text,
@@ -95,6 +97,27 @@ pub(super) fn guards(tape: &mut Tape<'_>, text: &mut String) {
     .unwrap();
     let scope = tape.of(&["worker", "process"]);
     writeln!(text, "[guards.desk]\nscope = \"{scope}\"\nsemaphore = {{ permits = 1, wait_at_most = \"5s\" }}").unwrap();
+}
+
+/// What a breaker looks at, and what it does with probes and late results.
+fn relay(tape: &mut Tape<'_>, sees_calls: bool, has_probes: bool, text: &mut String) {
+    let looks = tape.of(&[
+        "last = 4\nminimum = 2\nthreshold = \"50%\"",
+        "consecutive = 2",
+        "within = \"10s\"\nminimum = 2\nthreshold = \"50%\"\nbuckets_move = \"with_results\"\nat_threshold = \"opens\"",
+        "average = \"5s\"\nthreshold = \"50%\"\nwarm_up = \"9s\"\nwarms_up = \"after_closing\"",
+    ]);
+    let open = tape.of(&["\"3s\"", "{ first = \"1s\", cap = \"6s\" }\nopen_until = \"after_end\""]);
+    writeln!(text, "{looks}\nopen = {open}\nlate_failure = \"{}\"", tape.of(&["ignored", "restarts"])).unwrap();
+    if has_probes {
+        text.push_str(tape.of(&["", "others = \"pass\"\n", "others = \"wait\"\nat_once = 1\n"]));
+    }
+    if sees_calls {
+        let within = looks.starts_with("within");
+        text.push_str(tape.of(&["", "late_probe = \"decides\"\n", "last_failure = \"short_circuited\"\n"]));
+        text.push_str(if within { tape.of(&["", "share_of = \"calls\"\n"]) } else { "" });
+    }
+    writeln!(text, "on_close = \"{}\"", tape.of(&["clear", "count_probe", "keep"])).unwrap();
 }
 
 /// What stands next to the wire: a hedge, and hops. Says whether there is a layer called `gateway`.
@@ -115,7 +138,7 @@ pub(super) fn wire(tape: &mut Tape<'_>, is_jobs: bool, text: &mut String) -> boo
     if !has_hops {
         return false;
     }
-    for guard in ["gate", "relay", "drip"] {
+    for guard in ["gate", "relay", "drip", "ease"] {
         if tape.seldom() {
             writeln!(text, "  {{ name = \"{guard}\", guard = \"{guard}\", kind = \"hop\" }},").unwrap();
         }
@@ -151,6 +174,9 @@ pub(super) fn budget(tape: &mut Tape<'_>) -> &'static str {
         "{ throttle = { max_tokens = 4, ratio = 0.5 } }",
         "{ deposits = { ratio = 0.2, per_second = 1, expiry = \"2s\" } }",
         "{ active_share = { share = \"20%\", minimum = 1 } }",
+        "{ throttle = { max_tokens = 4, ratio = 0.5, starts_with = 0.75, checked = \"after_wait\" } }",
+        "{ deposits = { ratio = 0.3, per_second = 1, expiry = \"2s\", arithmetic = \"tower\" } }",
+        "{ quota = { capacity = 20, refund = 0.5, retried_refund = \"last_retry_of_client\", refill_per_second = 0.5 } }",
     ])
 }
 

@@ -156,9 +156,16 @@ pub fn instances(scenario: &Scenario, guard: usize) -> u64 {
     use crate::policy::guard::Scope;
     let users = || scenario.traffic.iter().filter(|class| uses(scenario, class, guard));
     let processes = |class: &TrafficClass| u64::from(class.processes());
+    // Workers that classes share are the same ones.
+    let shared = |class: &&TrafficClass| {
+        let is_first = |pool| {
+            users().find(|other| other.queueing.pool == Some(pool)).map(|first| &first.name) == Some(&class.name)
+        };
+        class.queueing.pool.is_none_or(is_first)
+    };
     let found: u64 = match scenario.guards[guard].scope {
-        Scope::Worker => users().map(|class| u64::from(class.workers()).max(1)).sum(),
-        Scope::Process => users().map(processes).sum(),
+        Scope::Worker => users().filter(shared).map(|class| u64::from(class.workers()).max(1)).sum(),
+        Scope::Process => users().filter(shared).map(processes).sum(),
         Scope::Class => users().count() as u64,
         Scope::Client => {
             let mut clients: Vec<usize> = users().map(|class| class.client).collect();

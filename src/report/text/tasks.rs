@@ -7,6 +7,7 @@ use crate::report::alerts::alerts;
 use crate::report::effects::{effects, first_tokens, wasted};
 use crate::report::guards::guards;
 use crate::report::interventions::interventions;
+use crate::report::jobs::{deliveries, pools};
 use crate::report::quantity::{TimeUnit, Unit, modes_of};
 use crate::report::servers::servers;
 use crate::report::story::{Scope, Story, Subject};
@@ -53,7 +54,14 @@ pub(super) fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
         item.write(if i == 0 { "verdict" } else { "" }, &text);
     }
     let at_server: Vec<String> = servers(subject).into_iter().chain(wasted(subject)).collect();
-    for (label, texts) in [("streams", first_tokens(subject)), ("effects", effects(subject)), ("server", at_server)] {
+    let rest = [
+        ("streams", first_tokens(subject)),
+        ("effects", effects(subject)),
+        ("jobs", deliveries(subject)),
+        ("workers", pools(subject)),
+        ("server", at_server),
+    ];
+    for (label, texts) in rest {
         for (i, text) in texts.iter().enumerate() {
             item.write(if i == 0 { label } else { "" }, text);
         }

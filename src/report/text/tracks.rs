@@ -62,7 +62,12 @@ fn end(track: &Track) -> String {
     let fate = match track.ended {
         Some((at, fate)) => {
             let after = at.as_secs_f64() - track.arrived.as_secs_f64();
-            format!("{} {after:.2} s", if fate == Fate::Delivered { "done" } else { "failed" })
+            let word = match fate {
+                Fate::Delivered => "done",
+                Fate::Failed => "failed",
+                Fate::Abandoned => "abandoned",
+            };
+            format!("{word} {after:.2} s")
         }
         None => "not over".to_owned(),
     };

@@ -114,6 +114,9 @@ impl<O: Observer> Engine<'_, O> {
         if let Some(billing) = &mut self.billing {
             billing.open(class, slot, task.cell);
         }
+        if self.classes[class as usize].follows {
+            self.job_is_followed(class, slot);
+        }
         if delay.is_zero() {
             self.enqueue(class, Waiter::Task(slot), Place::Back);
         } else {

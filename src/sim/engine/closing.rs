@@ -3,10 +3,13 @@
 use super::Engine;
 use crate::observe::ledger::ClassLedger;
 use crate::observe::levels::LimitSeries;
+use crate::observe::outcome::PoolCounts;
+use crate::observe::timeline::PoolSeries;
 use crate::observe::{Outcome, WorkerActivity};
 use crate::random::Seed;
 use crate::sim::observer::Observer;
 use crate::sim::record::{Doing, NO_TASK, NO_WORKER, Task};
+use crate::sim::workforce::MemberSeries;
 use crate::units::SimTime;
 
 impl<O: Observer> Engine<'_, O> {
@@ -30,11 +33,30 @@ impl<O: Observer> Engine<'_, O> {
         }
         let mut classes = Vec::with_capacity(self.states.len());
         for state in self.states {
-            let mut series = state.series;
-            let (queue, workers) = state.force.finish(horizon);
-            (series.queue, series.workers) = (queue, workers);
-            timeline.classes.push(series);
+            timeline.classes.push(state.series);
             classes.push(state.ledger);
+        }
+        let mut pools = vec![PoolCounts::default(); self.scenario.pools.len()];
+        timeline.pools = vec![PoolSeries::default(); pools.len()];
+        for (mut force, pool) in self.forces.into_iter().zip(self.pools) {
+            let crew = force.crew.as_mut().map(|crew| crew.end(horizon));
+            let (members, idle) = force.finish(horizon, pool.is_some());
+            let busy_s = members.iter().flat_map(|member| &member.work).flatten().map(|s| f64::from(*s)).sum();
+            for MemberSeries { class, queue, work } in members {
+                let series = &mut timeline.classes[class as usize];
+                (series.queue, series.workers) = (queue, work);
+            }
+            if let (Some(pool), Some((counts, down, workers))) = (pool, crew) {
+                pools[pool] = PoolCounts {
+                    crashes: counts.crashes,
+                    most_workers: counts.most,
+                    fewest_workers: counts.fewest,
+                    busy_s,
+                    idle_s: idle.iter().map(|s| f64::from(*s)).sum(),
+                    down_s: down.iter().map(|nanos| *nanos as f64 / 1e9).sum(),
+                };
+                timeline.pools[pool] = PoolSeries { workers, idle };
+            }
         }
         Outcome {
             seed,
@@ -47,6 +69,7 @@ impl<O: Observer> Engine<'_, O> {
             slots: self.slots,
             capacity,
             guards: self.bank.finish(horizon),
+            pools,
             alerts: self.alerts.finish(horizon),
             timeline,
         }
@@ -75,19 +98,23 @@ impl<O: Observer> Engine<'_, O> {
                 self.worked(class, record.worker, activity);
             }
         }
+        if self.classes[class as usize].follows {
+            self.close_followed(class);
+        }
         // A job is counted where its newest numbers are: in its run while it has one.
         let state = &mut self.states[class as usize];
         let mut in_run = vec![false; state.tasks.len()];
         for run in state.runs.slots() {
             let record = state.runs.get(run);
             count_requests(&mut state.ledger, &record.task, false);
-            if record.slot != NO_TASK {
+            if record.slot != NO_TASK && !self.classes[class as usize].follows {
                 in_run[record.slot as usize] = true;
             }
         }
         for slot in state.tasks.slots() {
             if !in_run[slot as usize] {
-                count_requests(&mut state.ledger, state.tasks.get(slot), false);
+                let failed = self.classes[class as usize].follows && state.deliveries.docket(slot).has_failed;
+                count_requests(&mut state.ledger, state.tasks.get(slot), failed);
             }
         }
     }

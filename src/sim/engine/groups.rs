@@ -8,6 +8,7 @@ use crate::policy::stack::{Cursor, Input};
 use crate::sim::marks::Marks;
 use crate::sim::observer::Observer;
 use crate::sim::record::{Doing, NO_TASK, Run, STEP_IS_DONE, Task};
+use crate::sim::world::Class;
 use crate::traffic::WhenOneFails;
 
 impl<O: Observer> Engine<'_, O> {
@@ -82,7 +83,7 @@ impl<O: Observer> Engine<'_, O> {
     }
 
     /// What the member has sent is its task's.
-    fn leave_group(&mut self, class: u16, member: u32, parent: u32) {
+    pub(super) fn leave_group(&mut self, class: u16, member: u32, parent: u32) {
         self.leave_step(class, member);
         let state = &mut self.states[class as usize];
         state.groups.remove(member);
@@ -120,8 +121,8 @@ impl<O: Observer> Engine<'_, O> {
         }
     }
 
-    /// Ends what a member is doing. Where an event is pending for it, its record stays until then.
-    fn drop_member(&mut self, class: u16, member: u32) {
+    /// Ends what a run without members is doing. Where an event is pending for it, its record stays until then.
+    pub(super) fn drop_member(&mut self, class: u16, member: u32) {
         let now = self.now();
         let doing = self.states[class as usize].runs.get(member).doing;
         let (standing, is_pending) = match doing {
@@ -158,7 +159,8 @@ impl<O: Observer> Engine<'_, O> {
 
     /// Whether the run was dropped before this event of it came; then its record is free now.
     pub(super) fn was_dropped(&mut self, class: u16, run: u32) -> bool {
-        if !self.classes[class as usize].has_groups {
+        let Class { has_groups, follows, .. } = self.classes[class as usize];
+        if !(has_groups || follows) {
             return false;
         }
         let runs = &mut self.states[class as usize].runs;

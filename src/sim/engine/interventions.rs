@@ -6,6 +6,7 @@ use crate::scenario::Act;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::observer::Observer;
+use crate::sim::world::Class;
 use crate::units::SimTime;
 
 impl<O: Observer> Engine<'_, O> {
@@ -25,9 +26,9 @@ impl<O: Observer> Engine<'_, O> {
     pub(super) fn intervenes(&mut self, index: u32, undoes: bool) {
         match self.scenario.interventions[index as usize].act {
             Act::Pause { class } => {
-                let pauses = &mut self.states[class].force.pauses;
-                *pauses = if undoes { *pauses - 1 } else { *pauses + 1 };
-                self.stirred |= 1 << class;
+                let Class { force, member, .. } = self.classes[class];
+                self.forces[force as usize].pause(member, undoes);
+                self.stirred |= 1 << force;
             }
             Act::Deploy { .. } | Act::Limit { .. } => {}
         }

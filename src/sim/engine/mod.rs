@@ -3,11 +3,15 @@
 
 mod arrivals;
 mod closing;
+mod crews;
 mod cuts;
+mod deliveries;
 mod groups;
 mod hedges;
 mod interventions;
+mod kill;
 mod network;
+mod prefetching;
 mod queue;
 mod requests;
 mod runs;
@@ -17,6 +21,8 @@ mod walker;
 use super::answers::Answers;
 use super::bank::Bank;
 use super::billing::Billing;
+use super::crew::Crew;
+use super::deliveries::Deliveries;
 use super::event::Event;
 use super::event_queue::EventQueue;
 use super::groups::Groups;
@@ -40,7 +46,7 @@ use crate::observe::{
 use crate::policy::retry::LayerState;
 use crate::policy::stack::Place;
 use crate::provider::{CacheState, ProviderState};
-use crate::random::Seed;
+use crate::random::{Key, Seed};
 use crate::scenario::Scenario;
 use crate::sim::observer::{Course, Fact, Observer};
 use crate::traffic::arrivals::ArrivalState;
@@ -54,7 +60,9 @@ struct ClassState<'a> {
     queue_states: Vec<LayerState>,
     first_tokens: FirstTokens,
     services: Services,
-    force: Workforce,
+    /// Until when its workers are paused, if that instant is already scheduled.
+    paused_until: Option<SimTime>,
+    deliveries: Deliveries,
     arrivals: Vec<ArrivalState>,
     arrived: u32,
     /// Where its tasks come from; only of a class with closed loops.
@@ -97,12 +105,17 @@ struct Engine<'a, O> {
     billing: Option<Box<Billing<'a>>>,
     classes: Vec<Class<'a>>,
     states: Vec<ClassState<'a>>,
+    forces: Vec<Workforce>,
+    /// The pool of each workforce; `None` where a class has workers of its own.
+    pools: Vec<Option<usize>>,
+    /// The key of the draws that belong to workers.
+    worker_key: Key,
     answers: Answers,
     timeline: Timeline,
     levels: Vec<LimitSeries>,
     limits: Vec<LimitCounts>,
     slots: Vec<SlotCounts>,
-    /// Classes, one bit each, whose queue or workers have changed: idle workers look for jobs once an event is
+    /// Workforces, one bit each, whose queue or workers have changed: idle workers look for jobs once an event is
     /// handled, not in the middle of it, so that a thousand runs that fail at one instant do not nest.
     stirred: u64,
     digest: u64,
@@ -126,6 +139,7 @@ pub(super) fn run<'a, O: Observer>(
     engine.schedule_changes();
     engine.schedule_interventions();
     engine.schedule_first_arrivals();
+    engine.schedule_crews();
     let mut events = 0_u64;
     while let Some((now, event)) = engine.events.pop_until(scenario.horizon) {
         if now >= engine.alerts.due() {
@@ -178,7 +192,8 @@ impl<'a, O: Observer> Engine<'a, O> {
                     runs: Runs::new(class.widest()),
                     queue_states: Vec::new(),
                     first_tokens: FirstTokens::default(),
-                    force: Workforce::new(class.settings.workers(), timeline.bins, timeline.bin),
+                    paused_until: None,
+                    deliveries: Deliveries::new(),
                     arrivals: processes.map(|(process, n)| process.start(arrival_key.with(n))).collect(),
                     arrived: 0,
                     origins: Origins::new(class.settings, arrival_key),
@@ -192,6 +207,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                 }
             })
             .collect();
+        let (forces, pools) = workforces(scenario, &classes, &timeline);
         let limits = &scenario.provider.limits;
         let abandoned = scenario.provider.abandoned;
         let capacity = scenario.provider.capacity.as_ref();
@@ -211,6 +227,9 @@ impl<'a, O: Observer> Engine<'a, O> {
             bank: Bank::new(scenario, seed),
             classes,
             states,
+            forces,
+            pools,
+            worker_key: seed.key().with(Key::word("workers")),
             answers: Answers::new(answers),
             levels: limits.iter().map(|limit| LimitSeries::new(limit, timeline.bins, timeline.bin)).collect(),
             limits: vec![LimitCounts::default(); limits.len()],
@@ -262,6 +281,12 @@ impl<'a, O: Observer> Engine<'a, O> {
             Event::ServiceEnds { job } => self.service_ends(job),
             Event::PatienceEnds { job } => self.patience_ends(job),
             Event::CapacityChanges => self.capacity_changes(),
+            Event::RunTimesOut { class, run } => self.run_times_out(class, run),
+            Event::Overdue { class, message } => self.overdue(class, message),
+            Event::TaskIsDue { class, task } => self.task_is_due(class, task),
+            Event::Crash { force, unit } => self.crash(force, unit),
+            Event::WorkerStarts { force, worker } => self.worker_starts(force, worker),
+            Event::PoolLooks { force } => self.pool_looks(force),
             Event::Intervenes { index, undoes } => self.intervenes(index, undoes),
             Event::StreamEnds { class, run } => self.stream_ends(class, run),
             Event::OutputIsDue => self.output_is_due(),
@@ -271,8 +296,11 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// Evaluates the alerts that are due before anything happens at `now`.
     #[cold]
     pub(super) fn evaluate_alerts(&mut self, now: SimTime) {
-        let (states, places) = (&self.states, self.answers.places());
-        self.alerts.evaluate(now, |class| (Sample::of(&states[class].ledger, places), states[class].force.waiting()));
+        let (states, classes, forces, places) = (&self.states, &self.classes, &self.forces, self.answers.places());
+        self.alerts.evaluate(now, |class| {
+            let Class { force, member, .. } = classes[class];
+            (Sample::of(&states[class].ledger, places), forces[force as usize].waiting_of(member))
+        });
     }
 
     #[cold]
@@ -288,4 +316,19 @@ impl<'a, O: Observer> Engine<'a, O> {
             self.stopped = true;
         }
     }
+}
+
+/// The workforces of a scenario, in the order of the classes, and the pool of each.
+fn workforces(scenario: &Scenario, classes: &[Class<'_>], timeline: &Timeline) -> (Vec<Workforce>, Vec<Option<usize>>) {
+    let (mut forces, mut pools): (Vec<Workforce>, Vec<Option<usize>>) = (Vec::new(), Vec::new());
+    for (class, index) in classes.iter().zip(0..) {
+        let queueing = &class.settings.queueing;
+        if class.force as usize == forces.len() {
+            let crew = scenario.pool_of(class.settings).map(|pool| Crew::of(pool, timeline.bins, timeline.bin));
+            forces.push(Workforce::new(class.settings.workers(), timeline.bin, crew.map(Box::new)));
+            pools.push(queueing.pool);
+        }
+        forces[class.force as usize].join(index, queueing.priority, timeline.bins);
+    }
+    (forces, pools)
 }

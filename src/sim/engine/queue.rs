@@ -9,12 +9,21 @@ use crate::sim::event_queue::Rank;
 use crate::sim::observer::Observer;
 use crate::sim::record::NO_WORKER;
 use crate::sim::workforce::Waiter;
+use crate::sim::world::Class;
 use crate::units::SimTime;
 
 impl<O: Observer> Engine<'_, O> {
     pub(super) fn enqueue(&mut self, class: u16, waiter: Waiter, place: Place) {
-        self.states[class as usize].force.enqueue(waiter, place == Place::Front);
-        self.stirred |= 1 << class;
+        let Class { force, member, follows, .. } = self.classes[class as usize];
+        let waiter = match waiter {
+            Waiter::Task(task) if follows => match self.new_message(class, task) {
+                Some(message) => Waiter::Message(message),
+                None => return,
+            },
+            waiter => waiter,
+        };
+        self.forces[force as usize].enqueue(member, waiter, place == Place::Front);
+        self.stirred |= 1 << force;
     }
 
     /// Lets those go on for whom a guard has changed, and idle workers take jobs until nothing is stirred any more.
@@ -25,48 +34,74 @@ impl<O: Observer> Engine<'_, O> {
             for (class, run) in self.bank.take_woken() {
                 self.events.push(now, Rank::Release, Event::LimiterWaitEnds { class, run }.pack());
             }
-            let pausing = self.classes.iter().enumerate().filter(|(_, class)| !class.pausing.is_empty());
-            self.stirred |= pausing.fold(0, |stirred, (class, _)| stirred | 1 << class);
+            let pausing = self.classes.iter().filter(|class| !class.pausing.is_empty());
+            self.stirred |= pausing.fold(0, |stirred, class| stirred | 1 << class.force);
         }
         while self.stirred != 0 {
-            let class = self.stirred.trailing_zeros() as u16;
+            let force = self.stirred.trailing_zeros() as u16;
             self.stirred &= self.stirred - 1;
-            self.dispatch(class);
+            self.dispatch(force);
         }
     }
 
     /// Gives jobs to idle workers as long as there are both.
-    pub(super) fn dispatch(&mut self, class: u16) {
-        while let Some(position) = self.free_worker(class) {
-            let now = self.now();
-            let state = &mut self.states[class as usize];
-            match state.force.assign(position, now) {
-                (worker, Waiter::Task(slot)) => {
-                    let task = *state.tasks.get(slot);
-                    self.begin_run(class, task, slot, worker);
+    fn dispatch(&mut self, force: u16) {
+        if self.forces[force as usize].crew.as_ref().is_some_and(|crew| crew.prefetches()) {
+            self.dispatch_ahead(force);
+        } else {
+            // Classes that no idle worker may work for now.
+            let mut passed_over = 0;
+            while let Some(member) = self.forces[force as usize].next(passed_over) {
+                let Some(position) = self.free_worker(force, member) else {
+                    if self.forces[force as usize].idle().is_empty() {
+                        break;
+                    }
+                    passed_over |= 1 << member;
+                    continue;
+                };
+                let waiter = self.forces[force as usize].pop(member);
+                let class = self.forces[force as usize].members()[member as usize].class;
+                if self.classes[class as usize].follows && self.is_void(class, waiter) {
+                    continue;
                 }
-                (worker, Waiter::Run(run)) => {
-                    state.runs.get_mut(run).worker = worker;
-                    self.advance(class, run, Input::Woken);
-                }
+                let now = self.now();
+                let workers = &mut self.forces[force as usize];
+                workers.leave(member, 1);
+                let worker = workers.take(position, now);
+                self.set_to_work(class, waiter, worker);
             }
         }
-        self.states[class as usize].force.note_length(self.clock.narrow());
+        self.forces[force as usize].note_lengths(self.clock.narrow());
     }
 
-    /// The place among the idle workers of the one that takes the next job, if there is a job and one who may.
-    pub(super) fn free_worker(&mut self, class: u16) -> Option<usize> {
-        let compiled = &self.classes[class as usize];
-        let force = &mut self.states[class as usize].force;
-        if !force.has_work() {
-            return None;
+    /// A worker begins with whom it has taken out of the queue.
+    pub(super) fn set_to_work(&mut self, class: u16, waiter: Waiter, worker: u32) {
+        let state = &mut self.states[class as usize];
+        match waiter {
+            Waiter::Task(slot) => {
+                let task = *state.tasks.get(slot);
+                self.begin_run(class, task, slot, worker);
+            }
+            Waiter::Run(run) => {
+                state.runs.get_mut(run).worker = worker;
+                self.worker_has(class, worker, Some(run));
+                self.advance(class, run, Input::Woken);
+            }
+            Waiter::Message(message) => self.begin_message(class, message, worker),
         }
+    }
+
+    /// The place among the idle workers of the one that takes the next job of a class, if there is one who may.
+    pub(super) fn free_worker(&mut self, force: u16, member: u8) -> Option<usize> {
+        let workers = &self.forces[force as usize];
+        let class = workers.members()[member as usize].class;
+        let compiled = &self.classes[class as usize];
         if compiled.pausing.is_empty() {
-            return force.idle().len().checked_sub(1);
+            return workers.idle().len().checked_sub(1);
         }
         let now = self.clock.now();
         let mut earliest = SimTime::NEVER;
-        for (position, worker) in force.idle().iter().enumerate().rev() {
+        for (position, worker) in workers.idle().iter().enumerate().rev() {
             let mut free = true;
             for (guard, client) in &compiled.pausing {
                 let (client, worker) = (*client, *worker);
@@ -82,22 +117,50 @@ impl<O: Observer> Engine<'_, O> {
                 return Some(position);
             }
         }
-        if earliest < SimTime::NEVER && force.paused_until != Some(earliest) {
-            force.paused_until = Some(earliest);
+        let paused_until = &mut self.states[class as usize].paused_until;
+        if earliest < SimTime::NEVER && *paused_until != Some(earliest) {
+            *paused_until = Some(earliest);
             self.events.push(earliest, Rank::Release, Event::PauseEnds { class }.pack());
         }
         None
     }
 
+    /// Whether neither a breaker nor an operator keeps a worker from the jobs of a class.
+    pub(super) fn may_work(&mut self, class: u16, worker: u32) -> bool {
+        let now = self.clock.now();
+        let Class { force, member, .. } = self.classes[class as usize];
+        if self.forces[force as usize].is_paused(member) {
+            return false;
+        }
+        for (guard, client) in &self.classes[class as usize].pausing {
+            let asker = Asker { class, client: *client, worker, task: 0, input_tokens: 0, output_tokens: 0 };
+            match self.bank.pause(*guard, asker, now) {
+                Pause::No => continue,
+                Pause::UntilItChanges => {}
+                Pause::Until(until) if self.states[class as usize].paused_until == Some(until) => {}
+                Pause::Until(until) => {
+                    self.states[class as usize].paused_until = Some(until);
+                    self.events.push(until, Rank::Release, Event::PauseEnds { class }.pack());
+                }
+            }
+            return false;
+        }
+        true
+    }
+
     pub(super) fn pause_ends(&mut self, class: u16) {
-        self.states[class as usize].force.paused_until = None;
-        self.stirred |= 1 << class;
+        self.states[class as usize].paused_until = None;
+        self.stirred |= 1 << self.classes[class as usize].force;
     }
 
     pub(super) fn release(&mut self, class: u16, worker: u32) {
         if worker != NO_WORKER {
-            self.states[class as usize].force.release(worker);
-            self.stirred |= 1 << class;
+            let force = self.classes[class as usize].force;
+            self.stirred |= 1 << force;
+            if self.forces[force as usize].crew.is_some() {
+                return self.release_in_crew(force, worker);
+            }
+            self.forces[force as usize].release(worker);
         }
     }
 }

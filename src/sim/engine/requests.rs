@@ -291,12 +291,22 @@ impl<O: Observer> Engine<'_, O> {
         }
         let word = state.ledger.models.as_ref().map_or(0, |models| models.word(record.model));
         state.series.answers[known.kind as usize][record.sent_narrow as usize] += 1;
+        let follows = self.classes[class as usize].follows && record.slot != NO_TASK;
+        if follows {
+            record.marks.learn(state.tasks.side_of(record.slot)[record.step as usize]);
+        }
         let idempotency = self.classes[class as usize].settings.steps[record.step as usize].idempotency;
         let is_effect = take_effect(&mut record.marks, idempotency, &mut state.ledger.cells[record.call_cell as usize]);
         let record = *record;
         let output_tokens = self.streams.as_ref().and_then(|streams| streams.produced).unwrap_or(record.output_tokens);
         let home = if self.classes[class as usize].has_groups { state.groups.home(run) } else { run };
-        let task = &mut state.runs.get_mut(home).task;
+        let task = if follows {
+            let known = &mut state.tasks.side_of(record.slot)[record.step as usize];
+            *known = Marks::join_copies(*known, record.marks.pack(0));
+            state.tasks.get_mut(record.slot)
+        } else {
+            &mut state.runs.get_mut(home).task
+        };
         meet(task, record.call_cell, known.kind, self.timeline.wide, &mut state.ledger, &mut state.series);
 
         let key = record.key.with(u64::from(record.ordinal));

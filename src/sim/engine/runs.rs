@@ -17,11 +17,17 @@ use crate::sim::marks::Marks;
 use crate::sim::observer::{Fact, Fate, Observer};
 use crate::sim::record::{Doing, NO_TASK, NO_WORKER, Run, STEP_IS_DONE, Task};
 use crate::sim::workforce::Waiter;
-use crate::sim::world::{Stack, purpose};
+use crate::sim::world::{Class, Stack, purpose};
 use crate::units::SimTime;
 
 impl<'a, O: Observer> Engine<'a, O> {
-    pub(super) fn begin_run(&mut self, class: u16, mut task: Task, slot: u32, worker: u32) {
+    pub(super) fn begin_run(&mut self, class: u16, task: Task, slot: u32, worker: u32) {
+        let run = self.new_run(class, task, slot, worker);
+        self.start_run(class, run);
+    }
+
+    /// The record of a run that begins.
+    pub(super) fn new_run(&mut self, class: u16, mut task: Task, slot: u32, worker: u32) -> u32 {
         let now = self.now();
         let state = &mut self.states[class as usize];
         task.runs += 1;
@@ -48,6 +54,10 @@ impl<'a, O: Observer> Engine<'a, O> {
             }
             *layer = *saved;
         }
+        run
+    }
+
+    pub(super) fn start_run(&mut self, class: u16, run: u32) {
         if self.begin_stage(class, run) {
             self.advance(class, run, Input::Begin);
         }
@@ -70,6 +80,9 @@ impl<'a, O: Observer> Engine<'a, O> {
             let said = sizes.of(record.task.index, step, (record.input_tokens, record.output_tokens));
             (record.input_tokens, record.output_tokens) = said;
         }
+        if compiled.follows && state.deliveries.watch(run).copy > 0 {
+            record.key = record.key.with(purpose::COPY).with(u64::from(state.deliveries.watch(run).copy));
+        }
         state.ledger.cells[record.task.cell as usize].steps_reached += 1;
     }
 
@@ -78,7 +91,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         let state = &mut self.states[class as usize];
         let record = state.runs.get(run);
         if record.slot != NO_TASK {
-            state.tasks.side_of(record.slot)[record.step as usize] = record.marks.pack(record.ordinal);
+            let known = &mut state.tasks.side_of(record.slot)[record.step as usize];
+            let marks = record.marks.pack(record.ordinal);
+            *known = if self.classes[class as usize].follows { Marks::join_copies(*known, marks) } else { marks };
         }
     }
 
@@ -110,8 +125,9 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// The worker did this until now.
     pub(super) fn worked(&mut self, class: u16, worker: u32, activity: WorkerActivity) {
         let now = self.now();
+        let Class { force, member, .. } = self.classes[class as usize];
+        let mut from = self.forces[force as usize].close(member, worker, activity, now);
         let state = &mut self.states[class as usize];
-        let mut from = state.force.close(worker, activity, now);
         let mut cell = self.clock.cell() as usize;
         if from < self.plan.cell_start(cell) {
             cell = self.plan.cell_at(from);
@@ -264,6 +280,17 @@ impl<'a, O: Observer> Engine<'a, O> {
     pub(super) fn requeue(&mut self, class: u16, run: u32, at: SimTime, requeue: Requeue) {
         let now = self.now();
         self.leave_step(class, run);
+        let watch = self.watch(class, run);
+        if let Some(watch) = watch
+            && !self.settles(class, run, watch)
+        {
+            return self.end_wasted(class, run, watch);
+        }
+        if let Some(watch) = watch
+            && self.is_dead_letter(class, run)
+        {
+            return self.end_job(class, run, watch.message, Fate::Failed, |jobs| jobs.dead += 1);
+        }
         let state = &mut self.states[class as usize];
         let Run { mut task, slot, worker, step, deployed, .. } = *state.runs.get(run);
         if let Some(queue) = self.classes[class as usize].stack(step, deployed).client.queue_element() {
@@ -276,7 +303,14 @@ impl<'a, O: Observer> Engine<'a, O> {
             }
             Resume::FailedStep => step,
         };
-        *state.tasks.get_mut(slot) = task;
+        if let Some(watch) = watch {
+            state.tasks.get_mut(slot).next_step = task.next_step;
+            state.deliveries.docket(slot).messages += 1;
+            self.let_go(class, watch.message);
+        } else {
+            *state.tasks.get_mut(slot) = task;
+        }
+        let state = &mut self.states[class as usize];
         state.runs.remove(run);
         if at > now {
             let event = match requeue.place {
@@ -292,9 +326,17 @@ impl<'a, O: Observer> Engine<'a, O> {
     }
 
     pub(super) fn end_task(&mut self, class: u16, run: u32, fate: Fate) {
-        let now = self.now();
+        if let Some(watch) = self.watch(class, run) {
+            self.leave_step(class, run);
+            if self.settles(class, run, watch) {
+                self.end_job(class, run, watch.message, fate, |_| {});
+            } else {
+                self.end_wasted(class, run, watch);
+            }
+            return;
+        }
         let state = &mut self.states[class as usize];
-        let Run { task, slot, worker, marks, .. } = *state.runs.get(run);
+        let Run { task, slot, worker, .. } = *state.runs.get(run);
         state.runs.remove(run);
         if slot != NO_TASK {
             state.tasks.remove(slot);
@@ -304,6 +346,15 @@ impl<'a, O: Observer> Engine<'a, O> {
             let home = if slot == NO_TASK { run } else { slot };
             billing.close(class, home, fate == Fate::Failed, &mut state.ledger);
         }
+        self.count_fate(class, run, fate);
+        self.release(class, worker);
+    }
+
+    /// Counts how a task ends whose last run, or the one that decided, this was.
+    pub(super) fn count_fate(&mut self, class: u16, run: u32, fate: Fate) {
+        let now = self.now();
+        let state = &mut self.states[class as usize];
+        let Run { task, slot, marks, .. } = *state.runs.get(run);
         let cell = task.cell as usize;
         match fate {
             Fate::Delivered => {
@@ -318,6 +369,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                 state.ledger.cells[cell].failed_with_effect += u64::from(marks.has_failed_with_effect());
                 state.series.failures[self.clock.narrow() as usize] += 1;
             }
+            Fate::Abandoned => state.ledger.cells[cell].jobs.abandoned += 1,
         }
         let key = self.classes[class as usize].key.with(u64::from(task.index));
         self.digest = self.digest.wrapping_add(mix(key.with(fate as u64).bits() ^ mix(!now.as_nanos())));
@@ -325,7 +377,6 @@ impl<'a, O: Observer> Engine<'a, O> {
         if self.states[class as usize].origins.are_kept() {
             self.session_thinks(class, if slot == NO_TASK { run } else { slot });
         }
-        self.release(class, worker);
     }
 }
 

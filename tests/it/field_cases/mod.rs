@@ -16,6 +16,7 @@ mod ladders;
 mod layers;
 mod limits;
 mod outlived;
+mod queues;
 mod table;
 mod timeouts;
 mod workers;

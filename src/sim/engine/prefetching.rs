@@ -1,0 +1,80 @@
+//! Pools whose processes take messages out of the queue before a worker is free.
+
+use super::Engine;
+use crate::sim::crew::Held;
+use crate::sim::observer::Observer;
+use crate::sim::workforce::Waiter;
+
+impl<O: Observer> Engine<'_, O> {
+    /// Gives idle workers what their processes have, and processes what they have room for, as long as there is either.
+    pub(super) fn dispatch_ahead(&mut self, force: u16) {
+        while self.takes_buffered(force) || self.takes_ahead(force) {}
+    }
+
+    /// An idle worker takes what its process has; says whether one did, or found that nobody wants it any more.
+    fn takes_buffered(&mut self, force: u16) -> bool {
+        let now = self.now();
+        for position in (0..self.forces[force as usize].idle().len()).rev() {
+            let workers = &mut self.forces[force as usize];
+            let worker = workers.idle()[position];
+            let Some(crew) = &mut workers.crew else { return false };
+            let Some(Held { class, message }) = crew.next_of(worker) else { continue };
+            let process = crew.process(worker);
+            if !self.may_work(class, worker) {
+                continue;
+            }
+            if let Some(crew) = &mut self.forces[force as usize].crew {
+                crew.pop_of(worker);
+            }
+            let known = self.states[class as usize].deliveries.messages.get_mut(message);
+            if known.is_cancelled {
+                known.copies -= 1;
+                self.let_go(class, message);
+            } else if self.expires(class, message) {
+                if let Some(crew) = &mut self.forces[force as usize].crew {
+                    crew.acknowledges(process, Held { class, message });
+                }
+            } else {
+                let worker = self.forces[force as usize].take(position, now);
+                self.begin_message(class, message, worker);
+            }
+            return true;
+        }
+        false
+    }
+
+    /// A process takes a message out of the queue, or a worker a run that goes on; says whether one did.
+    fn takes_ahead(&mut self, force: u16) -> bool {
+        let workers = &mut self.forces[force as usize];
+        let Some(member) = workers.next(0) else { return false };
+        let (class, front) = (workers.members()[member as usize].class, workers.front(member));
+        let taker = match front {
+            Waiter::Message(message) => {
+                let Some(taker) = workers.crew.as_ref().and_then(|crew| crew.taker(Held { class, message })) else {
+                    return false;
+                };
+                taker
+            }
+            Waiter::Run(_) | Waiter::Task(_) if workers.idle().is_empty() => return false,
+            Waiter::Run(_) | Waiter::Task(_) => 0,
+        };
+        workers.pop(member);
+        if self.is_void(class, front) {
+            return true;
+        }
+        let now = self.now();
+        let workers = &mut self.forces[force as usize];
+        workers.leave(member, 1);
+        if let Waiter::Message(message) = front {
+            if let Some(crew) = &mut workers.crew {
+                crew.buffer(taker, Held { class, message });
+            }
+            self.hand_out(class, message);
+        } else {
+            let last = workers.idle().len() - 1;
+            let worker = workers.take(last, now);
+            self.set_to_work(class, front, worker);
+        }
+        true
+    }
+}
