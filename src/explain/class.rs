@@ -28,6 +28,8 @@ pub struct ClassExplanation {
     pub steps: Vec<String>,
     /// The time within which a task is wanted.
     pub sla: Option<SimDuration>,
+    /// Whether a cache may keep some of its input, which nobody can tell without a run.
+    pub is_cached: bool,
     /// Its layers and guards, innermost first.
     pub layers: Vec<LayerExplanation>,
     /// The most requests at each level, whatever is answered, over all steps of the class.
@@ -201,6 +203,8 @@ fn part(scenario: &Scenario, class_index: usize, client: &Client, steps: &[usize
         client: client.name.clone(),
         steps: steps.iter().map(|step| class.steps[*step].name.clone()).collect(),
         sla: class.sla,
+        is_cached: scenario.provider.cache.is_some()
+            && class.sizes.as_ref().is_some_and(|sizes| sizes.block_count() > 0),
         layers: (0..client.elements().len())
             .map(|at| LayerExplanation::of(client, at, &scenario.guards, &kinds))
             .collect(),

@@ -235,7 +235,8 @@ pub fn burst(class: &TrafficClass) -> u64 {
         ArrivalProcess::Poisson { .. }
         | ArrivalProcess::Spaced { .. }
         | ArrivalProcess::Count { .. }
-        | ArrivalProcess::Every { .. } => 1,
+        | ArrivalProcess::Every { .. }
+        | ArrivalProcess::Crowd(_) => 1,
         ArrivalProcess::Replay(replay) => replay.burst(),
         ArrivalProcess::Backlog(count) => u64::from(*count),
         ArrivalProcess::Sessions(sessions) => sessions.burst(),

@@ -30,6 +30,15 @@ pub fn wasted(subject: &Subject<'_>) -> Vec<String> {
     })
 }
 
+/// For each class what the provider's cache spared it.
+pub fn cached(subject: &Subject<'_>) -> Vec<String> {
+    by_class(subject, |_, number| {
+        let Some(all) = number("admitted_input_tokens") else { return Vec::new() };
+        let share = Unit::Share.full(number("cached_input_share").unwrap_or(0.0));
+        vec![format!("{share} of {} admitted input tokens were read from the cache", Unit::Count.bare(all))]
+    })
+}
+
 /// For each class with a first token its quantiles.
 pub fn first_tokens(subject: &Subject<'_>) -> Vec<String> {
     by_class(subject, |name, _| {

@@ -321,6 +321,9 @@ fn load(class: &ClassExplanation, demand: &Demand) -> String {
     if words::times(demand.peak) != words::times(demand.usual()) {
         parts.push(format!("{} at its peak", words::times(demand.peak)));
     }
+    if class.is_cached {
+        parts.push("at most, for the cache keeps some of it".to_owned());
+    }
     if let (Some(busy), TaskKind::Jobs { workers, .. }) = (demand.busy, class.kind) {
         let ask = if demand.busy_workers == 1 { "asks" } else { "ask" };
         let there = words::counted(demand.busy_workers, "busy worker");

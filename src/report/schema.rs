@@ -118,6 +118,9 @@ const CLASS_LEAVES: [&str; 30] = [
 
 fn definitions() -> Value {
     let mut class: Map<String, Value> = CLASS_LEAVES.iter().map(|key| ((*key).to_owned(), leaf())).collect();
+    for key in ["admitted_input_tokens", "cached_input_tokens", "cached_input_share"] {
+        class.insert(key.into(), leaf());
+    }
     class.insert("responses".into(), open_leaves("Requests by what was answered: a status, `timeout` or `dropped`."));
     class.insert(
         "latency_s".into(),

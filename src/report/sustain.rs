@@ -14,15 +14,18 @@ use crate::stats::proportion;
 /// Whether an overload can outlive its cause, and why: sentences without full stops.
 pub fn conditions(sustain: &Sustain) -> Vec<String> {
     let load = words::percent(sustain.load);
+    let mut bottleneck = Vec::new();
     if sustain.load >= 1.0 && sustain.open_load < 1.0 {
-        return vec![format!(
+        bottleneck.push(format!(
             "the servers are the bottleneck: without any wait {} would ask for {} what they do; no more than one task of \
              each waits, and whoever waits asks for nothing else",
             words::counted(u64::from(sustain.sessions), "session"),
             many(sustain.load)
-        )];
-    }
-    if sustain.load >= 1.0 {
+        ));
+        if !sustain.is_possible() {
+            return bottleneck;
+        }
+    } else if sustain.load >= 1.0 {
         return vec![format!(
             "without any retry the servers are asked for {} what they do: the queue grows for ever",
             many(sustain.load)
@@ -71,7 +74,8 @@ pub fn conditions(sustain: &Sustain) -> Vec<String> {
         if sustain.abandoned != Abandoned::Served {
             said.push("it lasts less often where the server looks who still waits: only what is in service is done for nobody".to_owned());
         }
-        return said;
+        bottleneck.append(&mut said);
+        return bottleneck;
     }
     let why = if sustain.can_be_late() { asked } else { late };
     let mut said = vec![format!("an overload ends with its cause, sooner or later: {why}")];

@@ -24,7 +24,7 @@ pub(super) fn arrivals(field: &Field<'_>, context: &Context<'_>) -> Option<Vec<A
     }
     let items = field.list("arrival processes", MOST)?;
     let read: Vec<Option<ArrivalProcess>> = items.iter().map(|item| process(item, context)).collect();
-    if items.len() > 1 && read.iter().flatten().any(|process| process.rows().is_some()) {
+    if items.len() > 1 && read.iter().flatten().any(|process| process.said().is_some()) {
         let message = "lists several processes, one of which says how large its tasks are";
         return field.wrong(message, "give that trace a class of its own");
     }

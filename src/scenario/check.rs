@@ -99,7 +99,7 @@ fn check_cache(parts: &Parts<'_>, faults: &Faults) {
     let (Some(Some(_)), Some(place)) = (&parts.provider.cache, parts.provider.cache_place) else { return };
     let is_used = |class: &ReadClass| {
         let sizes = class.class.sizes.as_ref();
-        sizes.is_some_and(|sizes| sizes.input_of != 0 && !sizes.rows.blocks.ends.is_empty())
+        sizes.is_some_and(|sizes| sizes.input_of != 0 && sizes.block_count() > 0)
     };
     if parts.classes.iter().all(|class| class.as_ref().is_some_and(|class| !is_used(class))) {
         let message = "no step takes its input from a trace that says the blocks of it";

@@ -5,7 +5,8 @@ use std::cell::RefCell;
 
 use super::labels::Senders;
 use super::models::Asked;
-use super::trace::{BlockNames, Opened};
+use super::trace::Opened;
+use super::trace_rows::BlockNames;
 use crate::document::{Fault, Faults, Field, Reader, near};
 use crate::units::SimTime;
 

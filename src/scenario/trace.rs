@@ -1,23 +1,21 @@
 //! Arrivals from a trace: which file in which form, what its columns are, which rows of it, and how they are replayed.
 
-use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::sync::Arc;
 
-use super::context::Context;
-use super::trace_clock::{Clock, TimeUnit};
-use super::trace_file::{self, Form, Row, Unreadable};
+use super::context::{Context, Read};
+use super::crowd;
+use super::trace_clock::TimeUnit;
+use super::trace_file::{Form, Unreadable};
+use super::trace_rows::{BLOCKS, INPUT, OUTPUT, TIME, Wanted, rows};
 use crate::document::{Field, Reader, Value};
 use crate::traffic::ArrivalProcess;
 use crate::traffic::replay::{Replay, Rows};
 use crate::units::parse::quoted;
 use crate::units::{SimDuration, SimTime};
 
-/// The most rows of a trace.
-const MOST_ROWS: usize = 50_000_000;
-
-/// The most tokens of one request.
-const MOST_TOKENS: u32 = 1_000_000_000;
+/// The word for clients instead of requests.
+const CROWD: &str = "servegen";
 
 /// The keys beside `trace` itself where it names a file.
 pub(super) const KEYS: [&str; 4] = ["column", "from", "input_tokens", "output_tokens"];
@@ -30,12 +28,6 @@ pub fn text_of(text: &str) -> Opened {
     Ok(Box::new(std::io::Cursor::new(text.to_owned())))
 }
 
-/// What a column of a trace says.
-const TIME: usize = 0;
-const INPUT: usize = 1;
-const OUTPUT: usize = 2;
-const CACHED: usize = 3;
-const BLOCKS: usize = 4;
 const COLUMNS: [&str; 5] = ["time", "input_tokens", "output_tokens", "cached_tokens", "hash_ids"];
 
 /// A known form of a file: its shape, its columns, its times, and how wide its clock steps.
@@ -68,37 +60,15 @@ impl Format {
     }
 }
 
-/// What is read of a file.
-struct Wanted<'a> {
-    form: Form,
-    unit: TimeUnit,
-    /// The names of the columns, and what each says; columns of filters stand behind them.
-    names: Vec<&'a str>,
-    says: Vec<usize>,
-    /// The values of each filter's column, of which a row must have one.
-    filters: Vec<Vec<String>>,
-    from: SimTime,
-    to: SimTime,
-    spread: SimDuration,
-}
-
-/// The blocks of all traces of a scenario: those of one file that have the same id are the same, for all classes that
-/// read it.
-#[derive(Debug, Default)]
-pub(super) struct BlockNames {
-    files: BTreeMap<String, BTreeMap<u64, u32>>,
-    next: u32,
-}
-
 /// How it is replayed.
-struct Play {
-    begin: SimTime,
-    speed: f64,
-    repeat: Option<Repeat>,
+pub(super) struct Play {
+    pub(super) begin: SimTime,
+    pub(super) speed: f64,
+    pub(super) repeat: Option<Repeat>,
 }
 
 #[derive(Clone, Copy)]
-enum Repeat {
+pub(super) enum Repeat {
     Whole,
     Each(SimDuration),
 }
@@ -140,14 +110,20 @@ fn table(field: &Field<'_>, context: &Context<'_>) -> Option<ArrivalProcess> {
     let reader = field.table("what a trace is")?;
     let file = reader.need("file", r#"name the file, such as "trace.csv""#);
     let path = file.and_then(|file| file.text());
-    let format = match reader.get("format") {
+    let format = reader.get("format");
+    if format.is_some_and(|format| format.node.as_str() == Some(CROWD)) {
+        let crowd = crowd::read(&reader, context);
+        reader.finish();
+        return crowd;
+    }
+    let format = match format {
         None => Format::of(if path.is_some_and(|path| path.to_ascii_lowercase().ends_with(".jsonl")) {
             "jsonl"
         } else {
             "csv"
         }),
         Some(field) => {
-            let words = ["csv", "jsonl", "azure", "mooncake"].map(|word| (word, word));
+            let words = ["csv", "jsonl", "azure", "mooncake", CROWD].map(|word| (word, word));
             field.word(&words).and_then(Format::of)
         }
     };
@@ -158,20 +134,7 @@ fn table(field: &Field<'_>, context: &Context<'_>) -> Option<ArrivalProcess> {
     };
     let unit = reader.maybe("time_unit", |field| field.word(&TimeUnit::WORDS));
     let filters = reader.or("where", Vec::new(), filters);
-    let from = reader.or("from", SimTime::ZERO, Field::instant);
-    let to = reader.or("to", SimTime::NEVER, |field| {
-        let to = field.instant()?;
-        if from.is_some_and(|from| to <= from) {
-            return field.wrong("ends before it begins", "write a `to` that is later than `from`");
-        }
-        Some(to)
-    });
-    let begin = reader.or("shift", SimTime::ZERO, Field::instant);
-    let speed = reader.or("rate", 1.0, |field| field.number(0.001..=1000.0));
-    let repeat = reader.or("repeat", None, |field| match &field.node.value {
-        Value::Boolean(truth) => Some(truth.then_some(Repeat::Whole)),
-        _ => field.positive_duration().map(|period| Some(Repeat::Each(period))),
-    });
+    let (part, play) = (part(&reader), play(&reader));
     let spread = reader.maybe("spread", Field::duration);
     reader.finish();
     let (path, format, columns, filters) = (path?, format?, columns?, filters?);
@@ -191,12 +154,36 @@ fn table(field: &Field<'_>, context: &Context<'_>) -> Option<ArrivalProcess> {
     }
     let (columns_of_filters, filters): (Vec<&str>, Vec<Vec<String>>) = filters.into_iter().unzip();
     names.extend(columns_of_filters);
-    let (from, to, spread) = (from?, to?, spread?.unwrap_or(format.spread));
+    let ((from, to), spread) = (part?, spread?.unwrap_or(format.spread));
     let wanted =
         Wanted { form: format.form, unit: unit?.unwrap_or(format.unit), names, says, filters, from, to, spread };
-    let play = Play { begin: begin?, speed: speed?, repeat: repeat? };
+    let play = play?;
     let place = |_: &str| columns_field.unwrap_or(file);
     load(&file, path, &wanted, &play, &place, context)
+}
+
+/// Which part of the trace is replayed, in its own time.
+pub(super) fn part(reader: &Reader<'_>) -> Option<(SimTime, SimTime)> {
+    let from = reader.or("from", SimTime::ZERO, Field::instant);
+    let to = reader.or("to", SimTime::NEVER, |field| {
+        let to = field.instant()?;
+        if from.is_some_and(|from| to <= from) {
+            return field.wrong("ends before it begins", "write a `to` that is later than `from`");
+        }
+        Some(to)
+    });
+    Some((from?, to?))
+}
+
+/// How it is replayed.
+pub(super) fn play(reader: &Reader<'_>) -> Option<Play> {
+    let begin = reader.or("shift", SimTime::ZERO, Field::instant);
+    let speed = reader.or("rate", 1.0, |field| field.number(0.001..=1000.0));
+    let repeat = reader.or("repeat", None, |field| match &field.node.value {
+        Value::Boolean(truth) => Some(truth.then_some(Repeat::Whole)),
+        _ => field.positive_duration().map(|period| Some(Repeat::Each(period))),
+    });
+    Some(Play { begin: begin?, speed: speed?, repeat: repeat? })
 }
 
 /// The columns that the file names.
@@ -263,7 +250,7 @@ fn load<'a>(
     }
 }
 
-fn told<'a>(fault: &Unreadable, field: &Field<'a>, path: &str, place: &dyn Fn(&str) -> Field<'a>) {
+pub(super) fn told<'a>(fault: &Unreadable, field: &Field<'a>, path: &str, place: &dyn Fn(&str) -> Field<'a>) {
     match fault {
         Unreadable::Twice(column) => {
             place(column).wrong::<()>(format!("`{path}` has two columns {}", quoted(column)), "rename one of them")
@@ -288,110 +275,6 @@ fn told<'a>(fault: &Unreadable, field: &Field<'a>, path: &str, place: &dyn Fn(&s
     };
 }
 
-/// The rows, and how long after their beginning the trace ends.
-fn rows(
-    file: &mut dyn BufRead,
-    path: &str,
-    wanted: &Wanted<'_>,
-    context: &Context<'_>,
-) -> Result<(Rows, SimDuration), Vec<Unreadable>> {
-    let mut rows = Rows::default();
-    let mut clock = Clock::new(wanted.unit);
-    let mut last = SimTime::ZERO;
-    let mut names = context.blocks.borrow_mut();
-    let BlockNames { files, next } = &mut *names;
-    let blocks = files.entry(path.to_owned()).or_default();
-    trace_file::rows(file, wanted.form, &wanted.names, |row| {
-        let text = |column: usize| row.text(column).ok_or_else(|| (Some(column), "is not there".to_owned()));
-        let at = {
-            let time = text(0)?;
-            clock.read(&time).ok_or_else(|| (Some(0), format!("is not a time, found {}", quoted(&time))))?
-        };
-        if at < last {
-            return Err((Some(0), "is earlier than the line before it".to_owned()));
-        }
-        last = at;
-        let is_within = wanted.from <= at && at < wanted.to;
-        if !is_within || !passes(row, wanted) {
-            return Ok(());
-        }
-        if rows.times.len() == MOST_ROWS {
-            return Err((None, format!("is past the {MOST_ROWS} rows that are read")));
-        }
-        for (column, what) in wanted.says.iter().enumerate() {
-            let tokens = match *what {
-                INPUT => &mut rows.input,
-                OUTPUT => &mut rows.output,
-                CACHED => &mut rows.cached,
-                BLOCKS => {
-                    let ids =
-                        ids(&text(column)?).ok_or_else(|| (Some(column), "is no list of block ids".to_owned()))?;
-                    for id in ids {
-                        let block = *blocks.entry(id).or_insert(*next);
-                        *next = (*next).max(block + 1);
-                        rows.blocks.all.push(block);
-                    }
-                    let end = u32::try_from(rows.blocks.all.len());
-                    rows.blocks.ends.push(end.map_err(|_| (None, "is past the 2^32 blocks that are read".to_owned()))?);
-                    continue;
-                }
-                _ => continue,
-            };
-            let text = text(column)?;
-            let said = text.parse::<u32>().ok().filter(|tokens| *tokens <= MOST_TOKENS);
-            tokens
-                .push(said.ok_or_else(|| (Some(column), format!("is no number of tokens, found {}", quoted(&text))))?);
-        }
-        rows.times.push(SimTime::ZERO + (at - wanted.from));
-        Ok(())
-    })?;
-    if rows.times.is_empty() {
-        return Err(vec![Unreadable::Empty]);
-    }
-    spread(&mut rows.times, wanted.spread);
-    let whole = if wanted.to < SimTime::NEVER {
-        wanted.to - wanted.from
-    } else {
-        // Behind the last row comes another mean gap.
-        let length = last.max(wanted.from) - wanted.from + wanted.spread;
-        length + SimDuration::from_nanos(length.as_nanos() / rows.times.len() as u64)
-    };
-    Ok((rows, whole))
-}
-
-fn passes(row: &Row<'_>, wanted: &Wanted<'_>) -> bool {
-    wanted
-        .filters
-        .iter()
-        .zip(wanted.says.len()..)
-        .all(|(values, column)| row.text(column).is_some_and(|text| values.iter().any(|value| *value == text)))
-}
-
-/// Whole numbers with anything between them that is no digit.
-fn ids(text: &str) -> Option<Vec<u64>> {
-    let is_list = text.bytes().all(|byte| byte.is_ascii_digit() || b"[], ;|".contains(&byte));
-    let parts = text.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
-    if is_list { parts.map(|part| part.parse().ok()).collect() } else { None }
-}
-
-/// Spreads those of one instant evenly over a time, or until the next ones come.
-fn spread(times: &mut [SimTime], over: SimDuration) {
-    if over.is_zero() {
-        return;
-    }
-    let mut begin = 0;
-    while begin < times.len() {
-        let at = times[begin];
-        let end = begin + times[begin..].partition_point(|other| *other == at);
-        let room = times.get(end).map_or(over, |next| over.min(*next - at));
-        for (n, time) in times[begin..end].iter_mut().enumerate() {
-            *time =
-                at + SimDuration::from_nanos((u128::from(room.as_nanos()) * n as u128 / (end - begin) as u128) as u64);
-        }
-        begin = end;
-    }
-}
-
 /// The rows as they are replayed, of which the run sees at least the first: a shorter run may look at the beginning of a
 /// long trace.
 fn replay(
@@ -402,17 +285,8 @@ fn replay(
     path: &str,
     context: &Context<'_>,
 ) -> Option<Replay> {
-    let period = play.repeat.map(|repeat| match repeat {
-        Repeat::Whole => whole.max(SimDuration::from_nanos(1)),
-        Repeat::Each(period) => period,
-    });
-    let last = rows.times.last().copied().unwrap_or_default();
-    if let Some(period) = period
-        && last - SimTime::ZERO >= period
-    {
-        let message = format!("`{path}` lasts {}, and is to begin anew after {period}", last - SimTime::ZERO);
-        return field.wrong(message, "write a longer `repeat`, or cut the trace with `to`");
-    }
+    let last = rows.times.last().copied().unwrap_or_default() - SimTime::ZERO;
+    let period = period(play, whole, last, field, path)?;
     let replay = Replay { rows: Arc::new(rows), begin: play.begin, speed: play.speed, period, until: context.end() };
     if replay.at(0).is_some() {
         return Some(replay);
@@ -420,4 +294,24 @@ fn replay(
     let horizon = context.end() - SimTime::ZERO;
     let message = format!("`{path}` begins when the run is over, at {horizon}");
     field.wrong(message, "shift it with `from`, or lengthen the `horizon`; times are seconds from the start of the run")
+}
+
+/// After how long it begins anew, if it does; it must be over by then.
+pub(super) fn period(
+    play: &Play,
+    whole: SimDuration,
+    last: SimDuration,
+    field: &Field<'_>,
+    path: &str,
+) -> Read<Option<SimDuration>> {
+    let period = match play.repeat {
+        None => return Some(None),
+        Some(Repeat::Whole) => whole.max(SimDuration::from_nanos(1)),
+        Some(Repeat::Each(period)) => period,
+    };
+    if last >= period {
+        let message = format!("`{path}` lasts {last}, and is to begin anew after {period}");
+        return field.wrong(message, "write a longer `repeat`, or cut the trace with `to`");
+    }
+    Some(Some(period))
 }

@@ -12,7 +12,7 @@ use crate::document::{Fault, Field, Place, Reader, reader};
 use crate::policy::{Client, Role};
 use crate::provider::Window;
 use crate::random::Distribution;
-use crate::traffic::replay::Rows;
+use crate::traffic::sizes::Said as SaidSizes;
 use crate::traffic::{
     ArrivalProcess, Cached, Idempotency, Queueing, Sizes, Step, TaskKind, TrafficClass, WhenOneFails,
 };
@@ -73,8 +73,9 @@ fn class(name: &str, field: &Field<'_>, known: &Known<'_>, context: &Context<'_>
         }
     }
     let steps = reader.need("steps", "list what a task asks of the provider, one table per step");
-    let rows = arrivals.iter().flatten().find_map(ArrivalProcess::rows).cloned().unwrap_or_default();
-    let listed = arrivals.is_some().then_some(&*rows);
+    let said = arrivals.iter().flatten().find_map(ArrivalProcess::said);
+    let listed = arrivals.is_some().then(|| said.as_ref().map_or([None; 3], SaidSizes::means));
+    let listed = listed.as_ref();
     let steps = steps.and_then(|field| Some((steps_of(&field, client, listed, known, context)?, sizes_of(&field))));
     let sla = reader.maybe("sla", Field::positive_duration);
     let words = [("wait", WhenOneFails::Wait), ("cancel", WhenOneFails::Cancel)];
@@ -89,8 +90,8 @@ fn class(name: &str, field: &Field<'_>, known: &Known<'_>, context: &Context<'_>
     for (n, step) in steps.iter_mut().enumerate() {
         step.sender = context.senders.of_step(index, n);
     }
-    let sizes = Sizes { rows, input_of, output_of, cached_of };
-    let sizes = sizes.is_used().then(|| Box::new(sizes));
+    let sizes = said.map(|said| Sizes { said, input_of, output_of, cached_of });
+    let sizes = sizes.filter(Sizes::is_used).map(Box::new);
     let settings = others.iter().map(|other| other.settings.clone()).collect();
     let class = TrafficClass {
         name: name.to_owned(),
@@ -185,7 +186,7 @@ fn kind(reader: &Reader<'_>, known: &Known<'_>, context: &Context<'_>) -> Option
 fn steps_of(
     field: &Field<'_>,
     client: Option<usize>,
-    listed: Option<&Rows>,
+    listed: Option<&Listed>,
     known: &Known<'_>,
     context: &Context<'_>,
 ) -> Option<(Vec<Step>, Vec<ReadStepClient>)> {
@@ -237,18 +238,23 @@ fn check_fallbacks(step: &Step, client: Option<&Client>, item: &Field<'_>) {
 /// The word for tokens that each row of the class's trace says.
 const FROM_TRACE: &str = "trace";
 
+/// The means of what a trace says of input, output and cached tokens; `None` of what it does not say.
+type Listed = [Option<f64>; 3];
+
 /// Tokens as a distribution; where they come from the trace, its mean, for those who look without a run.
-fn tokens(field: &Field<'_>, listed: Option<&[u32]>) -> Option<Distribution> {
+fn tokens(field: &Field<'_>, listed: Option<&Listed>, what: usize) -> Option<Distribution> {
     if field.node.as_str() != Some(FROM_TRACE) {
         return distribution(field, Measure::Tokens);
     }
-    if listed.is_some_and(<[u32]>::is_empty) {
-        let hint = r#"name the column: arrivals = { trace = "file.csv", input_tokens = "ContextTokens" }"#;
-        return field.wrong("comes from the trace, and the arrivals name no column of one for it", hint);
+    match listed.map(|means| means[what]) {
+        Some(None) => {
+            let hint = r#"name the column: arrivals = { trace = "file.csv", input_tokens = "ContextTokens" }"#;
+            field.wrong("comes from the trace, and the arrivals name no column of one for it", hint)
+        }
+        // What is wrong with the arrivals is told there.
+        None => Some(Distribution::constant(0.0)),
+        Some(Some(mean)) => Some(Distribution::constant(mean)),
     }
-    let listed = listed.unwrap_or_default();
-    let sum: u64 = listed.iter().map(|tokens| u64::from(*tokens)).sum();
-    Some(Distribution::constant(sum as f64 / listed.len().max(1) as f64))
 }
 
 /// Which steps take their input, output and cached tokens from the trace, one bit each.
@@ -265,11 +271,10 @@ fn sizes_of(steps: &Field<'_>) -> [u64; 3] {
 }
 
 /// How many input tokens come from a cache: so many, a share in percent, or what the trace says.
-fn cached(field: &Field<'_>, listed: Option<&Rows>) -> Option<Cached> {
+fn cached(field: &Field<'_>, listed: Option<&Listed>) -> Option<Cached> {
     if field.node.as_str() == Some(FROM_TRACE) {
-        let mean = |list: &[u32]| list.iter().map(|tokens| f64::from(*tokens)).sum::<f64>();
-        let share = listed.map_or(0.0, |rows| mean(&rows.cached) / mean(&rows.input).max(1.0));
-        tokens(field, listed.map(|rows| &rows.cached[..]))?;
+        let share = listed.map_or(0.0, |means| means[2].unwrap_or(0.0) / means[0].unwrap_or(0.0).max(1.0));
+        tokens(field, listed, 2)?;
         return Some(Cached::Millionths((share.min(1.0) * 1e6) as u32));
     }
     match field.node.as_str() {
@@ -283,7 +288,7 @@ fn cached(field: &Field<'_>, listed: Option<&Rows>) -> Option<Cached> {
 fn step(
     item: &Field<'_>,
     client: Option<usize>,
-    listed: Option<&Rows>,
+    listed: Option<&Listed>,
     known: &Known<'_>,
     context: &Context<'_>,
 ) -> Option<(Step, Option<ReadStepClient>)> {
@@ -297,9 +302,9 @@ fn step(
         None
     });
     let input = reader.need("input_tokens", r#"write the size of its prompt, such as "12k""#);
-    let input_tokens = input.and_then(|field| tokens(&field, listed.map(|rows| &rows.input[..])));
+    let input_tokens = input.and_then(|field| tokens(&field, listed, 0));
     let none = Distribution::constant(0.0);
-    let output_tokens = reader.or("output_tokens", none, |field| tokens(field, listed.map(|rows| &rows.output[..])));
+    let output_tokens = reader.or("output_tokens", none, |field| tokens(field, listed, 1));
     let latency = reader.need("latency", r#"write how long the provider takes, such as "2s""#);
     let latency = latency.and_then(|field| distribution(&field, Measure::Seconds));
     let time = |key| reader.maybe(key, |field| distribution(field, Measure::Seconds));

@@ -1,5 +1,5 @@
-//! Where the tasks in flight come from, in a class where that matters: which session of a closed loop waits for each. It
-//! stands beside the records, so that other classes do not carry it.
+//! Where the tasks in flight come from, in a class where that matters: which session of a closed loop waits for each, or
+//! which client of a crowd sent it. It stands beside the records, so that other classes do not carry it.
 
 use crate::random::Key;
 use crate::traffic::TrafficClass;
@@ -17,6 +17,8 @@ pub(super) struct Origins<'a> {
     sessions: Vec<Session>,
     /// The origin of each task, by its own slot, or its run's where it has none.
     of: Vec<u32>,
+    /// Whether tasks remember where they come from.
+    are_kept: bool,
     /// The origin of the task that arrives just now.
     pub(super) arriving: u32,
 }
@@ -33,12 +35,18 @@ impl<'a> Origins<'a> {
             }
         }
         let sessions = vec![Session::default(); sessions as usize];
-        Origins { loops, sessions, of: Vec::new(), arriving: NO_ORIGIN }
+        let are_kept = !loops.is_empty() || class.sizes.as_ref().is_some_and(|sizes| sizes.need_origin());
+        Origins { loops, sessions, of: Vec::new(), are_kept, arriving: NO_ORIGIN }
     }
 
     /// Whether tasks remember where they come from.
     #[inline]
     pub(super) const fn are_kept(&self) -> bool {
+        self.are_kept
+    }
+
+    /// Whether there are closed loops.
+    pub(super) const fn has_loops(&self) -> bool {
         !self.loops.is_empty()
     }
 

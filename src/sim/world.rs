@@ -296,8 +296,7 @@ fn breakers<'a>(scenario: &'a Scenario, client: &'a Client) -> impl Iterator<Ite
 pub(super) fn cache(scenario: &Scenario) -> Option<CacheState<'_>> {
     let settings = scenario.provider.cache.as_ref()?;
     let sizes = scenario.traffic.iter().filter_map(|class| class.sizes.as_ref());
-    let largest = sizes.flat_map(|sizes| &sizes.rows.blocks.all).max();
-    Some(CacheState::new(settings, largest.map_or(0, |largest| *largest as usize + 1)))
+    Some(CacheState::new(settings, sizes.map(|sizes| sizes.block_count()).max().unwrap_or(0)))
 }
 
 /// The answers that a scenario can produce.
@@ -368,6 +367,7 @@ pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
         let told = class.arrivals.iter().filter(|_| class.is_closed());
         words.extend(told.map(|process| match process {
             ArrivalProcess::Replay(replay) => format!("{:?} {}", replay.begin, replay.rows.times.len()),
+            ArrivalProcess::Crowd(crowd) => crowd.word(),
             other => format!("{other:?}"),
         }));
         for step in &class.steps {

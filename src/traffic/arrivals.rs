@@ -2,10 +2,10 @@
 //! cumulative rate (Çinlar 1975), so that a change of the rate in one place moves no draw. A fixed count is drawn as
 //! order statistics one after the other, so that nothing has to be stored or sorted.
 
-use std::sync::Arc;
-
-use super::replay::{Replay, Rows};
+use super::crowd::{CrowdReplay, CrowdState};
+use super::replay::Replay;
 use super::sessions::Sessions;
+use super::sizes::Said;
 use crate::provider::Window;
 use crate::random::distribution::Shape;
 use crate::random::{Distribution, Key, Stream, math};
@@ -62,6 +62,8 @@ pub enum ArrivalProcess {
     At(Vec<SimTime>),
     /// Arrivals row by row from a trace.
     Replay(Replay),
+    /// Arrivals of many clients, drawn.
+    Crowd(CrowdReplay),
     /// So many tasks that are there when the run begins.
     Backlog(u32),
     /// A closed loop: the next arrival of each session waits for the fate of its last one, so that the loop alone
@@ -110,12 +112,24 @@ pub struct ArrivalState {
     /// Poisson: the cumulative rate reached; count: the uniform order statistic reached.
     reached: f64,
     made: u64,
+    crowd: Option<Box<CrowdState>>,
+}
+
+impl ArrivalState {
+    /// Where the sizes of the arrival that was made last are found, in a crowd.
+    pub fn origin(&self) -> Option<u32> {
+        self.crowd.as_ref().map(|crowd| crowd.origin())
+    }
 }
 
 impl ArrivalProcess {
     /// The state before the first arrival.
     pub fn start(&self, key: Key) -> ArrivalState {
-        ArrivalState { stream: key.stream(), reached: 0.0, made: 0 }
+        let crowd = match self {
+            ArrivalProcess::Crowd(crowd) => Some(Box::new(crowd.start(key))),
+            _ => None,
+        };
+        ArrivalState { stream: key.stream(), reached: 0.0, made: 0, crowd }
     }
 
     /// The next arrival; `None` when there is none left.
@@ -149,6 +163,7 @@ impl ArrivalProcess {
             }
             ArrivalProcess::At(times) => times.get(usize::try_from(made).ok()?).copied(),
             ArrivalProcess::Replay(replay) => replay.at(made),
+            ArrivalProcess::Crowd(crowd) => crowd.next(state.crowd.as_mut()?),
             ArrivalProcess::Backlog(count) => (made < u64::from(*count)).then_some(SimTime::ZERO),
             ArrivalProcess::Sessions(_) => None,
         }
@@ -179,15 +194,19 @@ impl ArrivalProcess {
             }
             ArrivalProcess::At(_) => return None,
             ArrivalProcess::Replay(replay) => ArrivalProcess::Replay(replay.denser(factor)?),
+            ArrivalProcess::Crowd(crowd) => {
+                ArrivalProcess::Crowd(CrowdReplay { volume: crowd.volume * factor, ..crowd.clone() })
+            }
             ArrivalProcess::Backlog(count) => ArrivalProcess::Backlog((f64::from(*count) * factor).round() as u32),
             ArrivalProcess::Sessions(sessions) => ArrivalProcess::Sessions(Box::new(sessions.times(factor))),
         })
     }
 
-    /// The rows of the trace that it is, if it is one that says how large its tasks are.
-    pub fn rows(&self) -> Option<&Arc<Rows>> {
+    /// What says how large its tasks are, if it is a trace that does.
+    pub fn said(&self) -> Option<Said> {
         match self {
-            ArrivalProcess::Replay(replay) if replay.rows.say_sizes() => Some(&replay.rows),
+            ArrivalProcess::Replay(replay) if replay.rows.say_sizes() => Some(Said::Rows(replay.rows.clone())),
+            ArrivalProcess::Crowd(crowd) if !crowd.crowd.sizes.is_empty() => Some(Said::Crowd(crowd.crowd.clone())),
             _ => None,
         }
     }
@@ -222,6 +241,7 @@ impl ArrivalProcess {
                 (before(span.to) - before(span.from)) as f64
             }
             ArrivalProcess::Replay(replay) => replay.count(span) as f64,
+            ArrivalProcess::Crowd(crowd) => crowd.expected(span),
             ArrivalProcess::Backlog(count) => {
                 if span.contains(SimTime::ZERO) {
                     f64::from(*count)

@@ -2,6 +2,7 @@
 
 pub mod arrivals;
 pub mod cost;
+pub mod crowd;
 pub mod jobs;
 pub mod replay;
 pub mod sessions;
@@ -17,7 +18,7 @@ use crate::units::SimDuration;
 pub use arrivals::{ArrivalProcess, RatePiece};
 pub use jobs::{Crashes, Delivery, PoolOrder, Queueing, Scale, WorkerPool};
 pub use sessions::Sessions;
-pub use sizes::Sizes;
+pub use sizes::{Said, Sizes};
 pub use step_client::{LayerOrder, StepClient};
 
 /// One step of a task: it needs one answer from the provider.

@@ -89,16 +89,14 @@ impl Sessions {
 
     /// The most tasks to be expected in a span where answering takes this long on average, in seconds: the law of
     /// interactive response times, X ≤ N / (Z + R) (Denning and Buzen 1978, "The operational analysis of queueing network
-    /// models"). The first round of sessions that begin with a task comes on top.
+    /// models"). What sessions bring when they begin does not count beside it in the long run.
     pub fn most(&self, span: Window, answering: f64) -> f64 {
         let cut = Window { from: self.window.from.max(span.from), to: self.window.to.min(span.to) };
         if cut.from >= cut.to {
             return 0.0;
         }
         let count = f64::from(self.count);
-        let period = self.period(answering).max(1e-9);
-        let first = if self.at_once && span.contains(self.window.from) { count } else { 0.0 };
-        let all = cut.length().as_secs_f64() / period * count + first;
+        let all = cut.length().as_secs_f64() / self.period(answering).max(1e-9) * count;
         match (&self.tasks, &self.rest) {
             (Some(tasks), None) => all.min(count * tasks.mean().max(1.0)),
             _ => all,

@@ -1,10 +1,11 @@
 //! Closed loops against queueing theory, backlogs, and what a comparison may say of them.
 
+use retrycast::explain::Sustain;
 use retrycast::random::Seed;
 use retrycast::scenario::Scenario;
 use retrycast::sim::{Fact, simulate};
 
-use super::stage::{Replicates, Run, facts, read, said};
+use super::stage::{Replicates, Run, facts, read, said, shipped};
 
 /// Sessions that think before each task of one step, before so many servers or workers.
 fn machine_repair(kind: &str, arrivals: &str, latency: &str) -> Scenario {
@@ -192,4 +193,32 @@ fn what_loops_and_backlogs_refuse() {
         "{ backlog = 5, think = \"1s\" }",
         "unknown key; keys here are `poisson`, `gamma`, `weibull`, `count`, `every`, `at`, `trace`, `sessions`, `backlog`",
     );
+}
+
+#[test]
+fn few_busy_sessions_let_an_outage_end_that_many_quiet_ones_keep_alive() {
+    // By hand: 140 · 3 · 0.1 / (20 + 3) is more than one server does, 10 · 3 · 0.1 / (1.2 + 3) less than it.
+    let of = |variant: &str| Sustain::of(&shipped("few_or_many", variant, &[])).unwrap();
+    let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+    near(of("many").failing_load, 140.0 * 0.3 / 23.0);
+    near(of("few").failing_load, 10.0 * 0.3 / 4.2);
+    near(of("many_once").failing_load, 140.0 * 0.1 / 21.0);
+    near(of("many").load, 140.0 * 0.1 / 20.1);
+    near(of("few").load, 10.0 * 0.1 / 1.3);
+    assert_eq!(["many", "few", "many_once"].map(|variant| of(variant).is_possible()), [true, false, false]);
+    for (variant, stuck) in [("many", 1.0), ("few", 0.0), ("many_once", 0.0)] {
+        let replicates = Replicates::of(&shipped("few_or_many", variant, &[]), 1, 10);
+        assert_eq!(replicates.mean("capacity.stuck"), stuck, "{variant}");
+    }
+    // As long as all is well, both offer the same.
+    let offered = |variant: &str| {
+        Replicates::of(
+            &shipped("few_or_many", variant, &["provider.faults.freeze.window=[\"9m50s\", \"9m59s\"]"]),
+            1,
+            10,
+        )
+        .mean("phases.before.classes.turn.offered")
+    };
+    let (many, few) = (offered("many"), offered("few"));
+    assert!((many / few - 1.0).abs() < 0.08 && (3_900.0..4_400.0).contains(&few), "{many} {few}");
 }

@@ -276,3 +276,81 @@ fn a_replay_has_the_rate_and_the_burstiness_of_what_was_recorded() {
     let scenario = sound("{ trace = { file = \"m\", format = \"mooncake\" } }", &mooncake());
     assert!(simulate(&scenario, Seed(1)).timeline == simulate(&scenario, Seed(2)).timeline);
 }
+
+const CLIENTS: &str = "client_id,timestamp,rate,cv,pattern,param_1,param_2\n0,0,1.0,1.0,Gamma,1.0,1.0\n\
+    0,600,0.5,1.2,Weibull,0.8,1.7\n4,600,0.2,8.6,Gamma,0.0135,370\n";
+const QUANTILES: &str = "model,client_id,timestamp,field,mean,stddev,p10,p25,p50,p75,p90,p95,p99\n\
+    m,0,0,input_tokens,100,0,100,100,100,100,100,100,100\nm,0,0,output_tokens,10,0,10,10,10,10,10,10,10\n\
+    m,0,0,reason_ratio,0,0,x,x,x,x,x,x,x\n\
+    m,4,0,input_tokens,500,0,500,500,500,500,500,500,500\nm,4,0,output_tokens,50,0,50,50,50,50,50,50,50\n\
+    n,4,0,input_tokens,1,0,1,1,1,1,1,1,1\n";
+
+fn crowd(more: &str, clients: &'static str, quantiles: &'static str) -> Result<Scenario, Vec<String>> {
+    let step = if more.contains("tokens") {
+        "input_tokens = \"trace\", output_tokens = \"trace\""
+    } else {
+        "input_tokens = 1"
+    };
+    let text = format!(
+        "horizon = \"1h\"\n[clients.plain]\nlayers = []\n[traffic.t]\nkind = \"jobs\"\nworkers = 1000\nclient = \"plain\"\n\
+         arrivals = {{ trace = {{ file = \"c.csv\", format = \"servegen\", {more} }} }}\n\
+         steps = [{{ name = \"a\", latency = \"1s\", {step} }}]\n"
+    );
+    let open = |path: &str| text_of(if path == "c.csv" { clients } else { quantiles });
+    load(&Source { trace: &open, ..Source::new("crowd.toml", &text) }).map_err(|refusal| match refusal {
+        Refusal::Faulty { faults, .. } => faults.into_iter().map(|fault| fault.message).collect(),
+        Refusal::Whole { message, .. } => vec![message],
+    })
+}
+
+#[test]
+fn clients_come_at_their_rates_with_their_sizes() {
+    let of = |more: &str| {
+        let scenario = crowd(more, CLIENTS, QUANTILES).unwrap_or_else(|faults| panic!("{faults:#?}"));
+        (arrived(&scenario).len(), sizes(&scenario))
+    };
+    // By hand: 600 and 300 of one client, 120 of the other.
+    assert_eq!(of("").0, 1_020);
+    assert_eq!(of("clients = { cv = \">5\" }").0, 120);
+    assert_eq!(of("clients = { cv = \"<=5\", rate = \">0.6\" }").0, 900);
+    assert_eq!(of("clients = { ids = [4] }, repeat = \"20m\"").0, 360);
+    assert_eq!(of("from = \"10m\", rate = 2, repeat = true").0, 12 * 420);
+    let (_, sizes) = of("tokens = \"q.csv\", model = \"m\"");
+    let count = |size: (u32, u32)| sizes.iter().filter(|other| **other == size).count();
+    assert_eq!((sizes.len(), count((100, 10)), count((500, 50))), (1_020, 900, 120));
+    // The other client's sizes are not known: those that are known are drawn in their place.
+    let one = "model,client_id,timestamp,field,mean,stddev,p10,p25,p50,p75,p90,p95,p99\n\
+        m,0,0,input_tokens,100,0,100,100,100,100,100,100,100\nm,0,0,output_tokens,10,0,10,10,10,10,10,10,10\n";
+    let scenario = crowd("tokens = \"q.csv\"", CLIENTS, one).unwrap();
+    assert!(super::traces::sizes(&scenario).iter().all(|size| *size == (100, 10)));
+}
+
+#[test]
+fn what_is_wrong_with_clients_is_told() {
+    let faults =
+        |more: &str, clients: &'static str, quantiles: &'static str| crowd(more, clients, quantiles).unwrap_err();
+    let header = "client_id,timestamp,rate,cv,pattern,param_1,param_2\n";
+    assert_eq!(faults("", header, ""), ["`c.csv` has no rows"]);
+    assert_eq!(
+        faults(
+            "",
+            "client_id,timestamp,rate,cv,pattern,param_1,param_2\nx,0,1,1,Gamma,1,1\n0,0,-1,1,Gamma,1,1\n0,0,1,1,Beta,1,1\n0,600,1,1,Gamma,1,1\n0,900,1,1,Gamma,1,1\n",
+            ""
+        ),
+        [
+            "line 2 of `c.csv`, column \"client_id\", is no number of a client, found \"x\"",
+            "line 3 of `c.csv`, column \"rate\", is no number from 0 to 1e6, found \"-1\"",
+            "line 4 of `c.csv`, column \"pattern\", is neither Gamma nor Weibull, found \"Beta\"",
+            "line 6 of `c.csv`, column \"timestamp\", is not behind the client's window before it",
+        ]
+    );
+    assert_eq!(faults("clients = { cv = \">50\" }", CLIENTS, ""), ["`c.csv` has no such client in this time"]);
+    assert_eq!(faults("clients = { cv = \"5\" }", CLIENTS, ""), ["must be a bound, found \"5\""]);
+    assert_eq!(faults("tokens = \"q.csv\"", CLIENTS, QUANTILES), ["`q.csv` has sizes of several models"]);
+    assert_eq!(faults("tokens = \"q.csv\", model = \"z\"", CLIENTS, QUANTILES), ["`q.csv` has no rows"]);
+    assert_eq!(faults("columns = { time = \"t\" }", CLIENTS, ""), ["unknown key"]);
+    assert_eq!(
+        faults("repeat = \"1m\"", CLIENTS, ""),
+        ["`c.csv` lasts 19m59.999999999s, and is to begin anew after 1m"]
+    );
+}

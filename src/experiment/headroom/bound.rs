@@ -219,6 +219,7 @@ fn variance(class: &TrafficClass, steps: &[&Step], limit: &Limit, flow: f64) -> 
         ArrivalProcess::Poisson { .. }
         | ArrivalProcess::Count { .. }
         | ArrivalProcess::At(_)
+        | ArrivalProcess::Crowd(_)
         | ArrivalProcess::Replay(_) => 1.0,
     });
     let spread = wildness.fold(0.0, f64::max) * mean * mean;

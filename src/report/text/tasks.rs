@@ -4,7 +4,7 @@
 use crate::experiment::Figure;
 use crate::explain::Sustain;
 use crate::report::alerts::alerts;
-use crate::report::effects::{effects, first_tokens, wasted};
+use crate::report::effects::{cached, effects, first_tokens, wasted};
 use crate::report::guards::guards;
 use crate::report::interventions::interventions;
 use crate::report::jobs::{deliveries, pools};
@@ -56,6 +56,7 @@ pub(super) fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
     let at_server: Vec<String> = servers(subject).into_iter().chain(wasted(subject)).collect();
     let rest = [
         ("streams", first_tokens(subject)),
+        ("cache", cached(subject)),
         ("effects", effects(subject)),
         ("jobs", deliveries(subject)),
         ("workers", pools(subject)),

@@ -40,6 +40,7 @@ impl<O: Observer> Engine<'_, O> {
 
     pub(super) fn task_arrives(&mut self, class: u16, process: u32) {
         // Drawn first and scheduled last: its place in the queue waits for a logarithm, and nothing else need wait with it.
+        let origin = self.states[class as usize].arrivals[process as usize].origin();
         let next = self.next_arrival(class, process);
         let process_settings = &self.classes[class as usize].settings.arrivals[process as usize];
         let delay = match process_settings {
@@ -47,7 +48,13 @@ impl<O: Observer> Engine<'_, O> {
             ArrivalProcess::Backlog(_) => SimDuration::ZERO,
             _ => self.classes[class as usize].settings.enqueue_delay,
         };
+        if let Some(origin) = origin {
+            self.states[class as usize].origins.arriving = origin;
+        }
         self.arrive(class, delay);
+        if origin.is_some() {
+            self.states[class as usize].origins.arriving = NO_ORIGIN;
+        }
         self.schedule_arrival(class, process, next);
     }
 
@@ -85,7 +92,7 @@ impl<O: Observer> Engine<'_, O> {
         state.series.arrivals[narrow as usize] += 1;
         state.series.wide_arrivals[wide as usize] += 1;
         let fact = mix(compiled.key.with(u64::from(index)).bits() ^ mix(now.as_nanos()));
-        if !state.origins.are_kept() {
+        if !state.origins.has_loops() {
             self.world_digest = self.world_digest.wrapping_add(fact);
         }
         self.digest = self.digest.wrapping_add(fact);

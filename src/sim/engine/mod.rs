@@ -46,6 +46,7 @@ use crate::observe::{
 use crate::policy::retry::LayerState;
 use crate::policy::stack::Place;
 use crate::provider::{CacheState, ProviderState};
+use crate::random::stream::mix;
 use crate::random::{Key, Seed};
 use crate::scenario::Scenario;
 use crate::sim::observer::{Course, Fact, Observer};
@@ -208,6 +209,9 @@ impl<'a, O: Observer> Engine<'a, O> {
             })
             .collect();
         let (forces, pools) = workforces(scenario, &classes, &timeline);
+        // The think times of a closed loop belong to the world, and only its key tells them.
+        let closed = classes.iter().filter(|class| class.settings.is_closed());
+        let loops = closed.fold(0_u64, |sum, class| sum.wrapping_add(mix(class.key.bits())));
         let limits = &scenario.provider.limits;
         let abandoned = scenario.provider.abandoned;
         let capacity = scenario.provider.capacity.as_ref();
@@ -237,7 +241,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             timeline,
             stirred: 0,
             digest: 0,
-            world_digest: world::settings_digest(scenario),
+            world_digest: world::settings_digest(scenario).wrapping_add(loops),
             alerts: Alerts::new(&scenario.alerts),
             stopped: false,
             observer,

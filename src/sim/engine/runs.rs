@@ -15,6 +15,7 @@ use crate::sim::event_queue::Rank;
 use crate::sim::line::InLine;
 use crate::sim::marks::Marks;
 use crate::sim::observer::{Fact, Fate, Observer};
+use crate::sim::origins::NO_ORIGIN;
 use crate::sim::record::{Doing, NO_TASK, NO_WORKER, Run, STEP_IS_DONE, Task};
 use crate::sim::workforce::Waiter;
 use crate::sim::world::{Class, Stack, purpose};
@@ -77,7 +78,14 @@ impl<'a, O: Observer> Engine<'a, O> {
         record.input_tokens = tokens(&settings.input_tokens, &mut draws);
         record.output_tokens = tokens(&settings.output_tokens, &mut draws);
         if let Some(sizes) = &compiled.settings.sizes {
-            let said = sizes.of(record.task.index, step, (record.input_tokens, record.output_tokens));
+            let origin = if sizes.need_origin() {
+                let home = if compiled.has_groups { state.groups.home(run) } else { run };
+                state.origins.of(if record.slot == NO_TASK { home } else { record.slot })
+            } else {
+                NO_ORIGIN
+            };
+            let own = (record.input_tokens, record.output_tokens);
+            let said = sizes.of(record.task.index, origin, step, own, &mut draws);
             (record.input_tokens, record.output_tokens) = said;
         }
         if compiled.follows && state.deliveries.watch(run).copy > 0 {
@@ -374,7 +382,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let key = self.classes[class as usize].key.with(u64::from(task.index));
         self.digest = self.digest.wrapping_add(mix(key.with(fate as u64).bits() ^ mix(!now.as_nanos())));
         self.show(|| Fact::TaskEnded { class, task: task.index, at: now, fate });
-        if self.states[class as usize].origins.are_kept() {
+        if self.states[class as usize].origins.has_loops() {
             self.session_thinks(class, if slot == NO_TASK { run } else { slot });
         }
     }
