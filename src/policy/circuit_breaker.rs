@@ -233,6 +233,17 @@ impl CircuitBreaker {
         state.phase = Phase::Open(self.open.end(state.open_time, now));
     }
 
+    /// An operator opens it until then, or for as long as it would stay open by itself; that is no trip of its own.
+    pub fn opened_by_hand(&self, state: &mut BreakerState, until: Option<SimTime>, now: SimTime) {
+        self.settle(state, now);
+        let trips = state.trips;
+        self.trip(state, now);
+        state.trips = trips;
+        if let Some(until) = until {
+            state.phase = Phase::Open(until);
+        }
+    }
+
     /// It closes because a result came back well.
     fn close(&self, state: &mut BreakerState, now: SimTime) {
         self.closes(state, now);

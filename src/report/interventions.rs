@@ -28,6 +28,10 @@ fn what(subject: &Subject<'_>, act: &Act) -> String {
         Act::Pause { class: index } => {
             format!("the workers of {} are paused", plural(&readable(&class(*index).name)))
         }
+        Act::Purge { class: index } => {
+            format!("the {} that wait are thrown away", plural(&readable(&class(*index).name)))
+        }
+        Act::Trip { guard } => format!("breaker `{}` is opened", subject.scenario.guards[*guard].name),
         Act::Deploy { class: index, other, share } => {
             let class = class(*index);
             let part = match (*share < 1.0, class.is_live()) {

@@ -6,9 +6,11 @@
 
 use super::clients::ReadClient;
 use super::context::{Context, each, refer};
+use super::guards::ReadGuard;
 use super::step_clients::{self, Known};
 use super::traffic::ReadClass;
 use crate::document::{Fault, Faults, Field, Node, Reader, Table, Value, near};
+use crate::policy::Mechanism;
 use crate::units::{SimDuration, SimTime, parse};
 
 /// Something that is done at a certain time.
@@ -32,6 +34,16 @@ pub enum Act {
         /// The index of the class.
         class: usize,
     },
+    /// The jobs of a class that wait in the queue are thrown away.
+    Purge {
+        /// The index of the class.
+        class: usize,
+    },
+    /// A breaker is opened.
+    Trip {
+        /// The index of the guard.
+        guard: usize,
+    },
     /// Another client is deployed: runs that begin from then on use it.
     Deploy {
         /// The index of the class.
@@ -54,18 +66,19 @@ pub enum Act {
 const MOST: usize = 64;
 
 /// What can be done, each by its key.
-const ACTS: [&str; 3] = ["pause", "deploy", "limit"];
+const ACTS: [&str; 5] = ["pause", "purge", "trip", "deploy", "limit"];
 
 /// Reads all interventions; clients that they deploy become other clients of their class.
 pub(super) fn interventions(
     field: Option<&Field<'_>>,
     known: &Known<'_>,
+    guards: &[Option<ReadGuard>],
     classes: &mut [Option<ReadClass>],
     context: &Context<'_>,
 ) -> Option<Vec<Intervention>> {
     let Some(field) = field else { return Some(Vec::new()) };
     let reader = field.table("interventions")?;
-    let all = each(&reader, MOST, "interventions", |name, field| one(name, field, known, classes, context));
+    let all = each(&reader, MOST, "interventions", |name, field| one(name, field, (known, guards), classes, context));
     reader.finish();
     all.into_iter().collect()
 }
@@ -73,7 +86,7 @@ pub(super) fn interventions(
 fn one(
     name: &str,
     field: &Field<'_>,
-    known: &Known<'_>,
+    (known, guards): (&Known<'_>, &[Option<ReadGuard>]),
     classes: &mut [Option<ReadClass>],
     context: &Context<'_>,
 ) -> Option<Intervention> {
@@ -85,7 +98,15 @@ fn one(
             reader.knows(&["amount", "class", "share"]);
             None
         }
-        Some(("pause", field)) => pause(&field, classes, context),
+        Some(("pause", field)) => jobs_of(&field, classes, context).map(|class| Act::Pause { class }),
+        Some(("purge", field)) => {
+            if let Some(length) = reader.get("for") {
+                length
+                    .wrong::<()>("is for what can be undone, and jobs that were thrown away are gone", "leave it out");
+            }
+            jobs_of(&field, classes, context).map(|class| Act::Purge { class })
+        }
+        Some(("trip", field)) => trip(&field, guards, context),
         Some(("deploy", field)) => deploy(&field, &reader, known, classes, context),
         Some((_, field)) => {
             // What is wrong with either is told by the limit that got them.
@@ -109,12 +130,23 @@ fn one(
     Some(Intervention { name: name.to_owned(), at, until, act: act? })
 }
 
-fn pause(field: &Field<'_>, classes: &[Option<ReadClass>], context: &Context<'_>) -> Option<Act> {
+/// A breaker.
+fn trip(field: &Field<'_>, guards: &[Option<ReadGuard>], context: &Context<'_>) -> Option<Act> {
+    let guard = refer(field, &context.guards, "guard", "guards")?;
+    if !matches!(guards.get(guard)?.as_ref()?.guard.mechanism, Mechanism::Breaker(_)) {
+        return field.wrong("is no breaker", "name a guard that is a breaker: only these can be opened");
+    }
+    Some(Act::Trip { guard })
+}
+
+/// A class that has jobs.
+fn jobs_of(field: &Field<'_>, classes: &[Option<ReadClass>], context: &Context<'_>) -> Option<usize> {
     let class = refer(field, &context.classes, "traffic class", "traffic classes")?;
     if classes.get(class)?.as_ref()?.class.is_live() {
-        return field.wrong("has turns, which start at once", "name a class of jobs: only workers can be paused");
+        return field
+            .wrong("has turns, which start at once", "name a class of jobs: turns have no queue and no workers");
     }
-    Some(Act::Pause { class })
+    Some(class)
 }
 
 fn deploy(

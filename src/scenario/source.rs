@@ -259,7 +259,7 @@ fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scena
     let known = Known { read: &clients, written, pools: &pools };
     let mut classes = traffic::traffic(traffic_field.as_ref(), &known, &context);
     let interventions = reader.get("interventions");
-    let interventions = interventions::interventions(interventions.as_ref(), &known, &mut classes, &context);
+    let interventions = interventions::interventions(interventions.as_ref(), &known, &guards, &mut classes, &context);
     let phases = phases::phases(reader.get("phases").as_ref(), &read_provider.windows, &context);
     let alerts = alerts::alerts(reader.get("alerts").as_ref(), &context);
     let origin = phases::origin(reader.get("origin").as_ref(), &read_provider.windows, &context);

@@ -447,6 +447,20 @@ impl<'a> Bank<'a> {
         self.kept[class as usize][run as usize]
     }
 
+    /// An operator opens a breaker, all instances of it.
+    pub(super) fn open_by_hand(&mut self, guard: usize, until: Option<SimTime>, now: SimTime) {
+        let Mechanism::Breaker(breaker) = &self.guards[guard].mechanism else { return };
+        let from = self.bases[guard];
+        let to = self.bases.get(guard + 1).copied().unwrap_or(self.states.len());
+        for instance in from..to {
+            if let State::Breaker(state) = &mut self.states[instance] {
+                breaker.opened_by_hand(state, until, now);
+            }
+            // Who waits for a probe to come back asks again, and waits for the breaker.
+            self.wake(guard, instance, now);
+        }
+    }
+
     /// What was counted, guard by guard.
     pub(super) fn finish(mut self, horizon: SimTime) -> Vec<GuardCounts> {
         for (guard, base) in self.bases.iter().enumerate() {

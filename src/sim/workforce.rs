@@ -124,6 +124,11 @@ impl Workforce {
         self.members[member as usize].queue.pop_front().expect("somebody waits").waiter
     }
 
+    /// Takes out who is at the front of this queue, if anybody is.
+    pub(super) fn pop_any(&mut self, member: u8) -> Option<Waiter> {
+        self.members[member as usize].queue.pop_front().map(|queued| queued.waiter)
+    }
+
     /// So many of a queue have been taken out, or lie there in vain.
     pub(super) fn leave(&mut self, member: u8, count: u32) {
         self.members[member as usize].waiting -= count;

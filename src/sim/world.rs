@@ -261,7 +261,7 @@ fn deploys(scenario: &Scenario, settings: &TrafficClass) -> Vec<Deploy> {
             share,
             word: Key::word(&intervention.name),
         }),
-        Act::Deploy { .. } | Act::Pause { .. } | Act::Limit { .. } => None,
+        Act::Deploy { .. } | Act::Pause { .. } | Act::Purge { .. } | Act::Trip { .. } | Act::Limit { .. } => None,
     });
     let mut all: Vec<Deploy> = of_class.collect();
     all.sort_by_key(|deploy| deploy.from);

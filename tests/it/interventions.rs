@@ -78,6 +78,43 @@ fn a_deploy_reaches_runs_that_begin_after_it() {
 }
 
 #[test]
+fn a_queue_that_is_purged_is_empty() {
+    // Two workers are kept from the queue from 60.5 s on. At 95 s three jobs wait, of 70 s to 90 s; they are gone, and
+    // those of 100 s on are done when the pause is over.
+    let stop = "[interventions.stop]\nat = \"60.5s\"\npause = \"report\"\nfor = \"54.5s\"\n";
+    let purge = "[interventions.purge]\nat = \"95s\"\npurge = \"report\"\n";
+    let numbers = |run: &Run| {
+        ["delivered", "abandoned", "failed", "unfinished"].map(|key| run.number(&format!("classes.report.{key}")))
+    };
+    assert_eq!(numbers(&run(&format!("{stop}{purge}"))), [9.0, 3.0, 6.0, 0.0]);
+    // The same where each job is followed as a message of its own.
+    let late = WORLD.replace("workers = 2", "workers = 2\nqueue = { acknowledge = \"late\", visibility = \"10m\" }");
+    let followed = Run::of(&read(&format!("{late}{stop}{purge}")), 1);
+    assert_eq!(numbers(&followed), [9.0, 3.0, 6.0, 0.0]);
+}
+
+#[test]
+fn a_breaker_that_is_opened_by_hand_stays_open_as_long_as_it_is_told() {
+    // Three failures in a row would open it; nobody fails from 60 s on. Opened at 70 s for 5 s, it refuses the turns of
+    // 70 s to 74 s; for its own 20 s, those of 70 s to 89 s, and the probe of 90 s closes it.
+    let breaker = "[guards.valve]\nbreaker = { counts = \"results\", of = [503], last = 100, minimum = 100, threshold = 0.99, open = \"20s\", when_open = \"reject\" }\n";
+    let guarded = WORLD.replace(
+        "[clients.once]",
+        "[clients.valved]\nlayers = [{ name = \"sdk\", max_attempts = 1, retry_on = [503] }, { name = \"valve\", guard = \"valve\" }]\n[clients.once]",
+    );
+    let guarded = guarded.replace("kind = \"turns\"\nclient = \"stubborn\"", "kind = \"turns\"\nclient = \"valved\"");
+    let refused = |more: &str| {
+        let run = Run::of(
+            &read(&format!("{guarded}{breaker}[interventions.open]\nat = \"70s\"\ntrip = \"valve\"\n{more}")),
+            1,
+        );
+        (run.number("classes.live.short_circuited"), run.number("guards.valve.trips"))
+    };
+    assert_eq!(refused("for = \"5s\"\n"), (5.0, 0.0));
+    assert_eq!(refused(""), (20.0, 0.0));
+}
+
+#[test]
 fn a_limit_that_is_raised_here_is_one_that_changes() {
     let limit = "[provider.limits.rpm]\ncounts = \"requests\"\namount = 30\nper = \"1m\"\n";
     let digest = |more: &str| simulate(&read(&format!("{WORLD}{limit}{more}")), Seed(1)).digest;
@@ -108,6 +145,10 @@ fn interventions_that_nobody_could_make_are_refused() {
         "[interventions.a]\nat = \"1m\"\npause = \"live\"\n",
         "[interventions.a]\nat = \"1m\"\npause = \"reports\"\n",
         "[interventions.a]\nat = \"1m\"\npause = \"report\"\nfor = \"0s\"\n",
+        "[interventions.a]\nat = \"1m\"\npurge = \"live\"\n",
+        "[interventions.a]\nat = \"1m\"\npurge = \"report\"\nfor = \"5s\"\n",
+        "[interventions.a]\nat = \"1m\"\ntrip = \"valve\"\n",
+        "[guards.slots]\nsemaphore = { permits = 3 }\n[interventions.a]\nat = \"1m\"\ntrip = \"slots\"\n",
         "[interventions.a]\nat = \"1m\"\npause = \"report\"\ndeploy = \"once\"\n",
         "[interventions.a]\nat = \"1m\"\ndeploy = \"once\"\n",
         "[interventions.a]\nat = \"1m\"\ndeploy = \"twice\"\nclass = \"report\"\n",

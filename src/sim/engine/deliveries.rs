@@ -110,6 +110,19 @@ impl<'a, O: Observer> Engine<'a, O> {
         true
     }
 
+    /// A message that waited is thrown away; its job ends unless another copy runs.
+    pub(super) fn throw_message_away(&mut self, class: u16, message: u32) {
+        let (known, docket) = self.states[class as usize].deliveries.of_message(message);
+        known.copies -= 1;
+        if docket.running == 0 && !docket.is_over {
+            (known.is_settled, known.is_delivered, known.due) = (true, false, SimTime::NEVER);
+            docket.is_over = true;
+            let task = known.task;
+            self.end_without_run(class, task, Fate::Abandoned, |_| {});
+        }
+        self.let_go(class, message);
+    }
+
     /// The queue hands out a message.
     pub(super) fn hand_out(&mut self, class: u16, message: u32) {
         let delivery = self.delivery(class);
