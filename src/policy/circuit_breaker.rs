@@ -52,7 +52,7 @@ pub struct CircuitBreaker {
     pub pauses_workers: bool,
     /// How it tries whether the upstream is well again.
     pub half_open: HalfOpen,
-    /// What results do that come back while it is open.
+    /// What results do that come back late.
     pub late: Late,
     /// What becomes of the results seen before when it closes.
     pub on_close: OnClose,

@@ -193,6 +193,17 @@ mod tests {
     }
 
     #[test]
+    fn tower_counts_whole_deposits_and_ends_two_slots_at_once() {
+        // Measured on tower 0.5.3. 0.3 is a third, 0.7 is one; a deposit that nobody looked at for a whole second is
+        // there still, and gone a tenth later.
+        let tower = |ratio, expiry_s| Deposits { arithmetic: Arithmetic::Tower, ..account(ratio, 0, expiry_s) };
+        assert_eq!(granted(tower(0.3, 10), &[(0.0, 300, 120)]), [100]);
+        assert_eq!(granted(tower(0.7, 10), &[(0.0, 100, 120)]), [100]);
+        assert_eq!(granted(tower(1.0, 1), &[(0.0, 5, 0), (1.0, 0, 1), (1.1, 0, 1)]), [0, 1, 0]);
+        assert_eq!((tower(0.3, 10).pays_for(), account(0.3, 0, 10).pays_for()), (1.0 / 3.0, 0.3));
+    }
+
+    #[test]
     fn deposits_and_withdrawals_expire() {
         // By hand: a deposit of the first tenth counts until nine further ones are over.
         let one = account(1.0, 0, 1);

@@ -251,14 +251,9 @@ impl RetryBudget {
                 let most = u64::from(throttle.max_tokens) * 1_000;
                 tokens.thousandths = (tokens.thousandths + u64::from(throttle.ratio_thousandths)).min(most);
             }
-            (
-                RetryBudget::Quota(_)
-                | RetryBudget::Throttle(_)
-                | RetryBudget::Deposits(_)
-                | RetryBudget::ActiveShare(_)
-                | RetryBudget::FailureShare(_),
-                _,
-            ) => {}
+            // Nothing else hears of a success.
+            (RetryBudget::Deposits(_) | RetryBudget::ActiveShare(_) | RetryBudget::FailureShare(_), _)
+            | (_, BudgetState::Account(_) | BudgetState::Calls { .. } | BudgetState::Tally { .. }) => {}
         }
     }
 
@@ -314,7 +309,11 @@ mod tests {
     use super::*;
 
     fn quota(cost: u32) -> RetryBudget {
-        RetryBudget::Quota(Quota {
+        RetryBudget::Quota(settings(cost))
+    }
+
+    fn settings(cost: u32) -> Quota {
+        Quota {
             capacity: 500,
             cost,
             costs: Vec::new(),
@@ -323,7 +322,7 @@ mod tests {
             deposit: 0,
             leaves: 0,
             refill_thousandths: 0,
-        })
+        }
     }
 
     #[test]
@@ -368,6 +367,36 @@ mod tests {
         budget.succeeded(&mut state, None);
         budget.succeeded(&mut state, Some(5));
         assert_eq!(state.tokens(), Some(500.0));
+    }
+
+    #[test]
+    fn a_client_gets_the_cost_of_its_last_retry_back_once() {
+        // Measured on aws-smithy-runtime 1.16.2 with 30 tokens at 10 a retry.
+        let budget =
+            RetryBudget::Quota(Quota { capacity: 30, retried_refund: Refund::LastRetryOfClient, ..settings(10) });
+        let mut state = budget.full();
+        for _ in 0..4 {
+            budget.failed(&mut state, &Answer::refused(503), true, SimTime::ZERO);
+        }
+        let tokens = [0; 3].map(|_| {
+            budget.succeeded(&mut state, None);
+            state.tokens()
+        });
+        assert_eq!(tokens, [Some(10.0), Some(11.0), Some(12.0)]);
+    }
+
+    #[test]
+    fn a_quota_fills_up_with_whole_seconds() {
+        // By hand: 8 tokens at 0; 1.9 s give one, and what is left of the second counts later.
+        let budget = RetryBudget::Quota(Quota { capacity: 28, refill_thousandths: 1_000, ..settings(10) });
+        let mut state = budget.full();
+        let mut at = |millis: u64| {
+            let now = SimTime::ZERO + SimDuration::from_millis(millis);
+            budget.failed(&mut state, &Answer::refused(503), true, now);
+            state.tokens()
+        };
+        assert_eq!([at(0), at(0), at(0)], [Some(18.0), Some(8.0), Some(8.0)]);
+        assert_eq!([at(1_900), at(2_000), at(60_000)], [Some(9.0), Some(0.0), Some(18.0)]);
     }
 
     #[test]

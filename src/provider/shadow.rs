@@ -31,7 +31,9 @@ pub(super) struct Shadow<'a> {
 pub fn is_known(provider: &Provider) -> bool {
     let charges_later = LimitsState::new(&provider.limits).charges_later();
     let ends_are_known = provider.capacity.is_none() && provider.abandoned == Abandoned::Served;
-    !provider.limits.is_empty() && (!charges_later || ends_are_known)
+    // What is cut off because a quota is used up depends on the retries too.
+    let cuts = |limit: &super::Limit| limit.terms.as_ref().is_some_and(|terms| terms.when_used_up.is_some());
+    !provider.limits.is_empty() && (!charges_later || ends_are_known && !provider.limits.iter().any(cuts))
 }
 
 impl<'a> Shadow<'a> {

@@ -167,7 +167,7 @@ fn thousandths(field: &Field<'_>) -> Option<u32> {
 /// A number of tokens, which may be zero, in thousandths.
 fn fraction(field: &Field<'_>, most: u64) -> Option<u64> {
     match field.node.value {
-        Value::Float(number) => three_decimals(field, field.number(0.0..=most as f64).filter(|_| number >= 0.0)?),
+        Value::Float(_) => three_decimals(field, field.number(0.0..=most as f64)?),
         _ => field.whole(0..=most).map(|tokens| tokens * 1_000),
     }
 }
@@ -234,6 +234,23 @@ mod tests {
     }
 
     #[test]
+    fn what_budgets_of_other_libraries_say_is_read() {
+        let Ok(Some(RetryBudget::Quota(quota))) =
+            read("{ quota = { refund = 0.5, retried_refund = \"last_retry_of_client\", refill_per_second = 2 } }")
+        else {
+            panic!("a quota");
+        };
+        assert_eq!((quota.refund_thousandths, quota.refill_thousandths), (500, 2_000));
+        assert_eq!(quota.retried_refund, Refund::LastRetryOfClient);
+        let throttle = Throttle { max_tokens: 10, ratio_thousandths: 1_000, after_wait: true, starts_with: 0.3 };
+        let value = r#"{ throttle = { max_tokens = 10, ratio = 1, checked = "after_wait", starts_with = "30%" } }"#;
+        assert_eq!(read(value), Ok(Some(RetryBudget::Throttle(throttle))));
+        let expiry = SimDuration::from_secs(10);
+        let tower = Deposits { ratio: 0.2, per_second: 10, expiry, arithmetic: Arithmetic::Tower };
+        assert_eq!(read("{ deposits = { arithmetic = \"tower\" } }"), Ok(Some(RetryBudget::Deposits(tower))));
+    }
+
+    #[test]
     fn deposits_and_shares_are_those_of_finagle_and_envoy_but_for_what_they_say() {
         let account = |ratio, per_second, seconds| {
             let expiry = SimDuration::from_secs(seconds);
@@ -267,6 +284,14 @@ mod tests {
             ("{ deposits = { ratio = 0, per_second = 0 } }", "pays for no retry"),
             ("{ deposits = { ratio = -1 } }", "must be at least 0, found -1"),
             ("{ active_share = { share = 20 } }", "must lie in 0..=1, found 20"),
+            ("{ quota = { refund = 0.0005 } }", "must have at most three decimals, found 0.0005"),
+            ("{ quota = { refill_per_second = -0.5 } }", "must be at least 0, found -0.5"),
+            ("{ deposits = { arithmetic = \"linkerd\" } }", "is none of the known words, found \"linkerd\""),
+            (
+                "{ throttle = { max_tokens = 10, ratio = 0.1, checked = \"late\" } }",
+                "is none of the known words, found \"late\"",
+            ),
+            ("{ throttle = { max_tokens = 10, ratio = 0.1, starts_with = 2 } }", "must lie in 0..=1, found 2"),
             ("{ failure_share = {} }", "lacks the key `at_most`"),
             ("{ failure_share = { at_most = 10 } }", "must lie in 0..=1, found 10"),
             ("{ quota = {}, scope = \"global\" }", "is none of the known words, found \"global\""),

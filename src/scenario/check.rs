@@ -87,6 +87,9 @@ fn check_stopped_answers(parts: &Parts<'_>, faults: &Faults) {
             None if matches!(parts.provider.network, Some(Some(_))) => {
                 "requests travel, which is not modelled where a limit stops answers".to_owned()
             }
+            None if !matches!(parts.provider.network, Some(None)) => {
+                "requests travel, which is not modelled where a limit stops answers".to_owned()
+            }
             None => continue,
         };
         let hint = format!("leave that out, or `when_used_up` of `{}`", limit.name);

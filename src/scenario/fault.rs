@@ -169,12 +169,12 @@ fn in_windows(profile: Profile, windows: &[ReadWindow], field: Option<&Field<'_>
 }
 
 /// A fault that is one of the servers.
-fn of_the_servers<'a>(
+fn of_the_servers(
     name: &str,
     degrading: &Degrading,
     windows: &[ReadWindow],
     context: &Context<'_>,
-    read: &mut ReadProvider<'a>,
+    read: &mut ReadProvider<'_>,
 ) -> Option<Fault> {
     if windows.iter().any(|window| window.probability.is_some()) {
         let message = "a fault of the servers answers nobody: its windows have no probability";

@@ -125,13 +125,13 @@ impl<'f, 'a> Table<'f, 'a> {
             }
         };
         let header = text.trim_start_matches('\u{feff}').lines().next().unwrap_or_default().to_owned();
-        let names = match cells(&header) {
-            Ok(names) => names,
+        let titles = match cells(&header) {
+            Ok(titles) => titles,
             Err(why) => {
                 return named.wrong(format!("line 1 of `{path}` {why}"), "write the names of its columns there");
             }
         };
-        let place = |column: &str| names.iter().position(|name| name == column);
+        let place = |column: &str| titles.iter().position(|title| title == column);
         for column in needed {
             if place(column).is_none() {
                 let message = format!("`{path}` has no column {}", quoted(column));

@@ -151,7 +151,7 @@ pub(super) fn masks(named: &[(String, Place)], classes: &[Option<ReadClass>], fa
             let mut known: Vec<&str> = Vec::new();
             steps().for_each(|step| {
                 if !known.contains(&step) {
-                    known.push(step)
+                    known.push(step);
                 }
             });
             faults.add(Fault::new(*place, "no step has this name").hint(near::existing("steps", &known, name)));

@@ -153,7 +153,7 @@ pub(super) fn wanted(field: &Field<'_>, context: &Context<'_>) -> Option<ModelSe
     let reader = field.table("labels and their values")?;
     let named = reader.named();
     reader.finish();
-    let names = context.senders.names();
+    let labels = context.senders.names();
     let mut all: Vec<(&str, &str)> = Vec::new();
     let mut sound = true;
     for (name, value) in named {
@@ -162,9 +162,9 @@ pub(super) fn wanted(field: &Field<'_>, context: &Context<'_>) -> Option<ModelSe
             continue;
         };
         let values: Vec<&str> = context.senders.values(name).into_iter().map(|(value, _)| value).collect();
-        if !names.contains(&name) {
+        if !labels.contains(&name) {
             let wrong = crate::document::Fault::new(value.key, "no class and no step has this label");
-            context.faults.add(wrong.hint(near::existing("labels", &names, name)));
+            context.faults.add(wrong.hint(near::existing("labels", &labels, name)));
             sound = false;
         } else if !values.contains(&text) {
             let message = format!("nobody has {} as `{name}`", quoted(text));

@@ -1,7 +1,7 @@
 //! The state of all guards. A guard has one instance for each worker, process, class, client or for everybody,
 //! according to its scope; instances lie in one array, at an offset known when the run begins.
 
-use super::line::{Homes, InLine, Line, Probes};
+use super::line::{Homes, InLine, Kept, Line, Probes};
 use crate::observe::outcome::GuardCounts;
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::circuit_breaker::{BreakerCounts, BreakerState, Gate, Pause, Phase};
@@ -10,9 +10,10 @@ use crate::policy::pacer::{Counts, PacerState};
 use crate::policy::retry_budget::BudgetState;
 use crate::policy::semaphore::{Semaphore, SemaphoreState};
 use crate::policy::slots::Tally;
-use crate::random::{Key, Seed};
+use crate::random::Seed;
 use crate::scenario::Scenario;
-use crate::sim::world::{Budgets, purpose};
+use crate::sim::places::Places;
+use crate::sim::world::Budgets;
 use crate::units::{SimDuration, SimTime};
 
 /// The state of one instance of a guard.
@@ -78,65 +79,20 @@ pub(super) struct Bank<'a> {
     budgets: Vec<BudgetState>,
     /// Where each budget's instances begin, and who shares one.
     budget_bases: Vec<(usize, Scope)>,
-    /// For each class, the failures that its runs are to repeat if their budgets still pay when the wait is over.
-    kept: Vec<Vec<Answer>>,
-    /// For each class: its first worker and process among all, and how many processes it has.
-    places: Vec<ClassPlace>,
-}
-
-#[derive(Clone, Copy)]
-struct ClassPlace {
-    first_worker: usize,
-    first_process: usize,
-    processes: u32,
-    /// The key by which turns draw their process; `None` where a worker says it, or where there is one.
-    spread: Option<Key>,
-}
-
-impl ClassPlace {
-    /// The process of who asks, among all processes.
-    fn process(&self, asker: Asker) -> usize {
-        let own = match self.spread {
-            None => asker.worker % self.processes,
-            Some(key) => (key.with(u64::from(asker.task)).unit() * f64::from(self.processes)) as u32,
-        };
-        self.first_process + own as usize
-    }
+    /// The failures that runs are to repeat if their budgets still pay when the wait is over.
+    pub(super) kept: Kept,
+    /// Who is told from whom.
+    places: Places,
 }
 
 impl<'a> Bank<'a> {
     pub(super) fn new(scenario: &'a Scenario, seed: Seed) -> Bank<'a> {
-        let mut places = Vec::new();
-        let (mut workers, mut processes) = (0, 0);
-        let mut of_pool: Vec<Option<ClassPlace>> = vec![None; scenario.pools.len()];
-        for class in &scenario.traffic {
-            let key = seed.key().named(&class.name).with(purpose::PROCESS);
-            let spread = Some(key).filter(|_| class.is_live() && class.processes() > 1);
-            let place =
-                ClassPlace { first_worker: workers, first_process: processes, processes: class.processes(), spread };
-            if let Some(pool) = class.queueing.pool {
-                if let Some(shared) = of_pool[pool] {
-                    places.push(shared);
-                    continue;
-                }
-                of_pool[pool] = Some(place);
-            }
-            places.push(place);
-            workers += class.workers().max(1) as usize;
-            processes += class.processes() as usize;
-        }
-        let instances = |scope: Scope| match scope {
-            Scope::Worker => workers,
-            Scope::Process => processes,
-            Scope::Class => scenario.traffic.len(),
-            Scope::Client => scenario.clients.len(),
-            Scope::Global => 1,
-        };
+        let places = Places::new(scenario, seed);
         let (mut budgets, mut budget_bases) = (Vec::new(), Vec::new());
         for (budget, scope) in Budgets::of(scenario).all {
             budget_bases.push((budgets.len(), scope));
             // It belongs to a layer of one client.
-            let count = if scope == Scope::Client { 1 } else { instances(scope) };
+            let count = if scope == Scope::Client { 1 } else { places.count(scope) };
             budgets.extend((0..count).map(|_| budget.full()));
         }
         let mut bank = Bank {
@@ -149,14 +105,15 @@ impl<'a> Bank<'a> {
             resumed: false,
             homes: vec![Homes::default(); scenario.guards.len()],
             probes: scenario.guards.iter().map(|guard| knows_probes(guard).then(Probes::default)).collect(),
-            kept: Vec::new(),
+            kept: Kept::default(),
             budgets,
             budget_bases,
             places,
         };
         for guard in &scenario.guards {
             bank.bases.push(bank.states.len());
-            bank.states.extend((0..instances(guard.scope)).map(|_| match &guard.mechanism {
+            let instances = bank.places.count(guard.scope);
+            bank.states.extend((0..instances).map(|_| match &guard.mechanism {
                 Mechanism::Breaker(breaker) => State::Breaker(breaker.closed()),
                 Mechanism::Pacer(pacer) => State::Pacer(pacer.full(SimTime::ZERO)),
                 Mechanism::Semaphore(_) => State::Semaphore(SemaphoreState::default(), Line::default()),
@@ -169,19 +126,7 @@ impl<'a> Bank<'a> {
 
     fn instance(&self, guard: usize, asker: Asker) -> usize {
         let client = asker.client as usize;
-        self.bases[guard] + self.place(self.guards[guard].scope, asker, client)
-    }
-
-    /// Who asks, among all that such a scope tells apart; by client it is number `client`.
-    fn place(&self, scope: Scope, asker: Asker, client: usize) -> usize {
-        let place = &self.places[asker.class as usize];
-        match scope {
-            Scope::Worker => place.first_worker + asker.worker as usize,
-            Scope::Process => place.process(asker),
-            Scope::Class => asker.class as usize,
-            Scope::Client => client,
-            Scope::Global => 0,
-        }
+        self.bases[guard] + self.places.of(self.guards[guard].scope, asker, client)
     }
 
     /// Whether a guard decides by chance.
@@ -425,26 +370,8 @@ impl<'a> Bank<'a> {
     #[inline]
     pub(super) fn budget(&mut self, budget: usize, asker: Asker) -> &mut BudgetState {
         let (base, scope) = self.budget_bases[budget];
-        let at = base + self.place(scope, asker, 0);
+        let at = base + self.places.of(scope, asker, 0);
         &mut self.budgets[at]
-    }
-
-    /// The failure that a run has met and is to repeat when its wait is over, where its budget is asked then.
-    #[cold]
-    pub(super) fn keep(&mut self, class: u16, run: u32, answer: &Answer) {
-        let (class, run) = (class as usize, run as usize);
-        if self.kept.len() <= class {
-            self.kept.resize_with(class + 1, Vec::new);
-        }
-        if self.kept[class].len() <= run {
-            self.kept[class].resize(run + 1, Answer::DELIVERED);
-        }
-        self.kept[class][run] = *answer;
-    }
-
-    /// The failure that a run was to repeat.
-    pub(super) fn kept(&self, class: u16, run: u32) -> Answer {
-        self.kept[class as usize][run as usize]
     }
 
     /// An operator opens a breaker, all instances of it.

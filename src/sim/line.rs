@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::policy::answer::Answer;
 use crate::units::SimTime;
 
 /// A run that stands in line.
@@ -93,6 +94,31 @@ impl Probes {
     pub(super) fn back(&mut self, class: u16, run: u32) -> bool {
         let place = self.0.iter().position(|probe| *probe == (class, run));
         place.map(|place| self.0.swap_remove(place)).is_some()
+    }
+}
+
+/// The failures that runs have met and are to repeat when their waits are over, where their budgets are asked then; class
+/// by class.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kept(Vec<Vec<Answer>>);
+
+impl Kept {
+    /// The run waits to repeat this.
+    #[cold]
+    pub(super) fn set(&mut self, class: u16, run: u32, answer: &Answer) {
+        let (class, run) = (class as usize, run as usize);
+        if self.0.len() <= class {
+            self.0.resize_with(class + 1, Vec::new);
+        }
+        if self.0[class].len() <= run {
+            self.0[class].resize(run + 1, Answer::DELIVERED);
+        }
+        self.0[class][run] = *answer;
+    }
+
+    /// What the run was to repeat.
+    pub(super) fn of(&self, class: u16, run: u32) -> Answer {
+        self.0[class as usize][run as usize]
     }
 }
 

@@ -1,5 +1,8 @@
 //! What is known of the requests of a step: whether the server has carried it out, and whether output was shown.
 
+use crate::observe::ledger::Counts;
+use crate::traffic::Idempotency;
+
 /// What is known of the requests of a run's current step, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Marks(u8);
@@ -116,6 +119,22 @@ impl Marks {
         if self.0 & Marks::WILL_SHOW_OUTPUT != 0 {
             self.0 |= Marks::OUTPUT;
         }
+    }
+
+    /// The request in flight ends. Says whether the server did what it asked for, and counts it.
+    pub(super) fn take_effect(&mut self, idempotency: Idempotency, counts: &mut Counts) -> bool {
+        let is_known = match idempotency {
+            Idempotency::None => false,
+            Idempotency::Call => self.has_effect_in_call(),
+            Idempotency::Task => self.has_effect(),
+        };
+        let is_effect = self.is_carried_out() && !is_known;
+        if is_effect {
+            counts.effects += 1;
+            counts.repeated_effects += u64::from(self.has_effect());
+        }
+        self.end();
+        is_effect
     }
 }
 

@@ -27,6 +27,7 @@ mod line;
 mod marks;
 mod observer;
 mod origins;
+mod places;
 mod record;
 mod services;
 mod station;

@@ -71,13 +71,13 @@ struct Seen {
 /// Every request of a run, in order of its end.
 fn requests(scenario: &Scenario, seed: u64) -> Vec<Seen> {
     let facts = facts(scenario, seed);
-    let seen = facts.iter().filter_map(|fact| match fact {
+    let ended = facts.iter().filter_map(|fact| match fact {
         Fact::RequestEnded { class, step, sent, answer, .. } => {
             Some(Seen { class: *class, step: *step, sent: sent.as_nanos() / 1_000_000_000, status: answer.status })
         }
         _ => None,
     });
-    seen.collect()
+    ended.collect()
 }
 
 /// The seconds at which requests of the live class were sent that were answered so.

@@ -105,5 +105,7 @@ fn breakers_that_say_nothing_or_two_things_are_refused() {
         ("counts = \"responses\"", "preset = \"pybreaker\", fial_max = 3, counts = \"results\""),
         ("counts = \"responses\"", "preset = \"pybreaker\", reset_timeout = \"9s\", counts = \"results\""),
     ];
+    let queue = "max = 2, budget = { throttle = { max_tokens = 10, ratio = 0.1, checked = \"after_wait\" } } }";
+    let changes = [changes.as_slice(), &[("max = 2 }", queue)]].concat();
     assert_data_eq!(table(&changes), file!["refusals/breakers.txt"]);
 }

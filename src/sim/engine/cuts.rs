@@ -112,6 +112,9 @@ impl<O: Observer> Engine<'_, O> {
             cell.wasted_server_nanos -= if served.wasted { spared } else { 0 };
             self.provider.stops_serving(now, served.until, sender, model, served.ticket);
             if run != NOBODY {
+                if let Some(billing) = &mut self.billing {
+                    billing.cut(class, run, now);
+                }
                 let record = self.states[class as usize].runs.get_mut(run);
                 (record.answer, record.hint) = self.answers.number(&answer);
                 record.by = PackedSource::pack(by);

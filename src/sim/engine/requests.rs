@@ -19,7 +19,7 @@ use crate::sim::observer::{Fact, Observer};
 use crate::sim::record::{Doing, NO_TASK, NO_WORKER, PackedSource, Run, Task};
 use crate::sim::services::Served;
 use crate::sim::world::purpose;
-use crate::traffic::{Idempotency, TrafficClass};
+use crate::traffic::TrafficClass;
 use crate::units::{SimDuration, SimTime};
 
 impl<O: Observer> Engine<'_, O> {
@@ -54,11 +54,11 @@ impl<O: Observer> Engine<'_, O> {
             cell.requests += 1;
             state.series.wide_requests[record.call_wide as usize] += 1;
         }
-        let ordinal = if compiled.counts_sends {
-            let home = if record.slot == NO_TASK { state.groups.home(run) } else { record.slot };
-            counted(&mut state.sends[home as usize])
-        } else {
-            record.task.requests - 1
+        let home = || if record.slot == NO_TASK { state.groups.home(run) } else { record.slot };
+        let counts_sends = compiled.counts_sends.then(home);
+        let ordinal = match counts_sends {
+            Some(home) => counted(&mut state.sends[home as usize]),
+            None => record.task.requests - 1,
         };
         if let Some(wire) = stack.wire {
             state.ledger.layer(record.task.cell, wire).entered += 1;
@@ -80,7 +80,6 @@ impl<O: Observer> Engine<'_, O> {
         let step = record.step as usize;
         let stack = compiled.of_run(record);
         let key = record.key.with(u64::from(record.ordinal) - 1);
-        let is_first = record.ordinal == 1;
         let settings = &compiled.settings.steps[step];
         let draw =
             |time: &Distribution, purpose| SimDuration::from_secs_f64(time.sample(&mut key.with(purpose).stream()));
@@ -99,7 +98,7 @@ impl<O: Observer> Engine<'_, O> {
             write: phase(&settings.write, purpose::WRITE).filter(|_| way.is_none()).unwrap_or_default(),
             sender: settings.sender.unwrap_or(class as u8),
             step: record.step,
-            is_first,
+            is_first: record.ordinal == 1,
             ordinal,
             grammar: stack.client.grammar(),
         };
@@ -123,7 +122,6 @@ impl<O: Observer> Engine<'_, O> {
         if self.station.is_some() && verdict.admitted {
             return self.transmit_to_servers(class, run, &verdict, &request);
         }
-        record.doing = Doing::InFlight;
         let course = &verdict.course;
         let seen = match &way {
             None => *course,
@@ -162,13 +160,9 @@ impl<O: Observer> Engine<'_, O> {
         if let Some(models) = &mut state.ledger.models {
             models.sent(record.call_cell, model);
         }
-        if at == SimTime::NEVER {
-            record.doing = Doing::Hanging;
-        }
+        record.doing = if at == SimTime::NEVER { Doing::Hanging } else { Doing::InFlight };
         self.count_at_limits(&verdict, &request);
-        if self.streams.is_some() && served.admitted {
-            self.may_be_cut(class, run, served, &request, at);
-        }
+        self.may_be_cut(class, run, served, &request, at);
         at
     }
 
@@ -296,7 +290,7 @@ impl<O: Observer> Engine<'_, O> {
             record.marks.learn(state.tasks.side_of(record.slot)[record.step as usize]);
         }
         let idempotency = self.classes[class as usize].settings.steps[record.step as usize].idempotency;
-        let is_effect = take_effect(&mut record.marks, idempotency, &mut state.ledger.cells[record.call_cell as usize]);
+        let is_effect = record.marks.take_effect(idempotency, &mut state.ledger.cells[record.call_cell as usize]);
         let record = *record;
         let output_tokens = self.streams.as_ref().and_then(|streams| streams.produced).unwrap_or(record.output_tokens);
         let home = if self.classes[class as usize].has_groups { state.groups.home(run) } else { run };
@@ -407,22 +401,6 @@ pub(super) fn breaks_off(answer: &Answer, at: SimTime, course: &Course) -> bool 
         Outcome::Delivered => false,
         _ => course.has_begun_before(at),
     }
-}
-
-/// A request ends. Says whether the server did what it asked for, and counts it.
-fn take_effect(marks: &mut Marks, idempotency: Idempotency, counts: &mut Counts) -> bool {
-    let is_known = match idempotency {
-        Idempotency::None => false,
-        Idempotency::Call => marks.has_effect_in_call(),
-        Idempotency::Task => marks.has_effect(),
-    };
-    let is_effect = marks.is_carried_out() && !is_known;
-    if is_effect {
-        counts.effects += 1;
-        counts.repeated_effects += u64::from(marks.has_effect());
-    }
-    marks.end();
-    is_effect
 }
 
 /// The task meets an answer of this kind, in a call that began in this cell.

@@ -97,13 +97,13 @@ impl<'a, O: Observer> Engine<'a, O> {
         if self.station().settings.late != Late::Dropped || !self.is_late(id, now) {
             return self.begin_service(id);
         }
-        self.station().pass(id);
-        if self.station().job(id).run == NOBODY {
-            self.job_is_over(id, Station::end);
-        } else {
-            let job = *self.station().job(id);
-            self.provider.stops_serving(now, SimTime::NEVER, job.sender, job.model, job.ticket);
-        }
+        let is_alone = self.station().job(id).run == NOBODY;
+        self.job_is_over(id, |station, id| {
+            station.pass(id);
+            if is_alone {
+                station.end(id);
+            }
+        });
     }
 
     /// Whether the caller of a request that has just come would have left before its answer.

@@ -103,7 +103,7 @@ impl Host for Walker<'_, '_> {
     }
 
     fn keep(&mut self, _: usize, answer: &Answer) {
-        self.bank.keep(self.class, self.slot, answer);
+        self.bank.kept.set(self.class, self.slot, answer);
     }
 
     fn still_pays(&mut self, element: usize, budget: &RetryBudget) -> Option<Answer> {
@@ -112,7 +112,7 @@ impl Host for Walker<'_, '_> {
             return None;
         }
         self.ledger.cells[self.clock.cell() as usize].suppressed += 1;
-        Some(self.bank.kept(self.class, self.slot))
+        Some(self.bank.kept.of(self.class, self.slot))
     }
 
     fn repay(&mut self, element: usize, budget: &RetryBudget, last_cost: Option<u32>) {

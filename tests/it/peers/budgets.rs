@@ -88,6 +88,7 @@ pub(super) fn rows() -> Vec<Row> {
     }
     rows.extend(counts());
     rows.extend(open());
+    rows.extend(closed());
     rows
 }
 
@@ -158,6 +159,39 @@ fn open() -> Vec<Row> {
             format!("{} % of attempts fail, 100 open clients, three retries with backoff: attempts in 50 s", 100.0 * p),
             vec![number],
         )
+    };
+    table.into_iter().filter(|(p, _)| is_full() || *p == 0.5).map(row).collect()
+}
+
+/// Clients that think for 0.1 s on average when a call has ended, and that have one at a time: the same, all attempts of
+/// 50 s. The published clients also wait after a call that has failed for good, as one in sixteen does of the last row.
+fn closed() -> Vec<Row> {
+    let table = [(0.01, 41756.0), (0.1, 41399.0), (0.3, 37848.0), (0.5, 32170.0)];
+    let row = |(p, attempts): (f64, f64)| {
+        let scenario = read(&format!(
+            r#"
+            horizon = "60s"
+            [provider.network]
+            send = {{ exponential = {{ mean = "10ms" }} }}
+            receive = {{ exponential = {{ mean = "10ms" }} }}
+            [provider.faults.coin]
+            probability = {p}
+            respond = {{ status = 500, after = "0s" }}
+            [clients.caller]
+            layers = [{{ name = "sdk", retry_on = [500], max_attempts = 4, backoff = {{ exponential = {{ initial = "100ms" }} }} }}]
+            [traffic.turn]
+            kind = "turns"
+            client = "caller"
+            arrivals = {{ sessions = 100, think = {{ exponential = {{ mean = "100ms" }} }}, until = "50s" }}
+            steps = [{{ name = "ask", input_tokens = 1, latency = "0s" }}]
+            "#
+        ));
+        let [found] = each(&scenario, 7, replicates(10, 3), |run| [run.number("classes.turn.requests")]);
+        let situation = format!(
+            "{} % of attempts fail, 100 clients one call at a time, three retries with backoff: attempts in 50 s",
+            100.0 * p
+        );
+        Row::new("Brooker", situation, vec![Number::new(Published::once(attempts, 0), &found)])
     };
     table.into_iter().filter(|(p, _)| is_full() || *p == 0.5).map(row).collect()
 }
