@@ -305,7 +305,7 @@ fn turn(sheet: &mut Sheet, view: &View<'_>, ground: &Ground<'_>, skyline: &[Colu
     }
     let series = &view.facts.result.timeline.classes[class];
     let queued = series.queue.get((end / view.bin()) as usize).copied().unwrap_or(0);
-    let workers = view.facts.class(class).workers();
+    let workers = view.facts.workers_at(class, (end / view.bin()) as usize);
     if queued == 0 {
         return None;
     }

@@ -72,6 +72,21 @@ impl<'a> Facts<'a> {
         &self.scenario.traffic[i]
     }
 
+    /// How many workers these classes have; those of a pool count once.
+    pub(super) fn workers_of(&self, classes: &[usize]) -> u32 {
+        let is_first = |at: usize| {
+            let pool = self.class(classes[at]).queueing.pool;
+            pool.is_none() || classes[..at].iter().all(|other| self.class(*other).queueing.pool != pool)
+        };
+        (0..classes.len()).filter(|at| is_first(*at)).map(|at| self.class(classes[at]).workers()).sum()
+    }
+
+    /// How many workers a class has in a narrow bin; those of a pool may come and go.
+    pub(super) fn workers_at(&self, class: usize, bin: usize) -> u32 {
+        let pool = self.class(class).queueing.pool.and_then(|pool| self.result.timeline.pools.get(pool));
+        pool.and_then(|pool| pool.workers.get(bin).copied()).unwrap_or_else(|| self.class(class).workers())
+    }
+
     /// What the tasks of a class are called: `report jobs`, `live turns`.
     pub(super) fn tasks(&self, i: usize) -> String {
         let class = self.class(i);

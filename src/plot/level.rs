@@ -128,7 +128,7 @@ impl Level {
         let jobs = view.facts.jobs();
         let held = |kinds: Guards| kinds.pacer || kinds.line;
         let paced = jobs.iter().any(|&class| held(view.facts.guards(class)));
-        let there: f64 = jobs.iter().map(|&class| f64::from(view.facts.class(class).workers())).sum();
+        let there = f64::from(view.facts.workers_of(&jobs));
         let series = jobs.iter().map(|&class| &view.facts.result.timeline.classes[class].workers);
         let busy: f64 = series
             .flat_map(|workers| BUSY.iter().map(|&activity| &workers[activity as usize]))
@@ -143,14 +143,16 @@ impl Level {
         let limit = &view.facts.scenario.provider.limits[self.limit];
         let flow = limit.per_second()?;
         let jobs = view.facts.jobs();
-        let workers = jobs.iter().map(|&class| view.facts.class(class).workers()).sum();
+        let workers = view.facts.workers_of(&jobs);
         let demand: f64 = jobs
             .iter()
             .map(|&class| {
                 let class = view.facts.class(class);
+                let shares = |other: &&usize| view.facts.class(**other).queueing.pool == class.queueing.pool;
+                let sharing = class.queueing.pool.map_or(1, |_| jobs.iter().filter(shares).count());
                 let cost: f64 = class.steps.iter().map(|step| mean_cost(limit, step)).sum();
                 let time: f64 = class.steps.iter().map(|step| step.latency.mean()).sum();
-                if time > 0.0 { f64::from(class.workers()) * cost / time } else { 0.0 }
+                if time > 0.0 { f64::from(class.workers()) / sharing as f64 * cost / time } else { 0.0 }
             })
             .sum();
         (workers > 0).then_some((workers, demand / flow))

@@ -161,7 +161,12 @@ fn size(facts: &Facts<'_>) -> String {
             let arrived: u64 = facts.result.timeline.classes[i].arrivals.iter().map(|&n| u64::from(n)).sum();
             let workers = match facts.class(i).workers() {
                 0 => String::new(),
-                n => format!(" for {}", number::of(f64::from(n), "worker")),
+                n => {
+                    let pool = facts.scenario.pool_of(facts.class(i));
+                    let most = if pool.is_some_and(|pool| pool.scale.is_some()) { "up to " } else { "" };
+                    let whose = if pool.is_some() { "shared worker" } else { "worker" };
+                    format!(" for {most}{}", number::of(f64::from(n), whose))
+                }
             };
             let tasks = facts.tasks(i);
             let tasks = number::of(arrived as f64, tasks.strip_suffix('s').unwrap_or(&tasks));

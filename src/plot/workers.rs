@@ -8,6 +8,7 @@ use super::scale::Scale;
 use super::sheet::Sheet;
 use super::steps::{Bins, Column, Ground};
 use crate::observe::timeline::WorkerActivity;
+use crate::report::words::readable;
 
 /// The workers of one jobs class: how many do what, on average over each bin.
 pub(super) struct Workers {
@@ -40,7 +41,10 @@ fn panel(view: &View<'_>, class: usize) -> Option<Panel> {
     }
     let workers = view.facts.class(class).workers();
     let whose = if view.facts.jobs().len() > 1 { format!("{} ", view.facts.class(class).name) } else { String::new() };
-    let title = if workers == 1 {
+    let title = if let Some(pool) = view.facts.scenario.pool_of(view.facts.class(class)) {
+        let name = readable(&pool.name);
+        format!("What the {} {name} workers do for {}", number::count(f64::from(workers)), view.facts.tasks(class))
+    } else if workers == 1 {
         format!("What the {whose}worker does")
     } else {
         format!("What the {} {whose}workers do", number::count(f64::from(workers)))

@@ -76,7 +76,8 @@ mod tests {
                 TWO.passed_back(&mut state, &answer, SimTime::ZERO);
             }
             assert!((TWO.refuses(&state) - refuses).abs() < 1e-12, "{accepted}");
-            let next = TWO.enter(&mut state, refuses - 1e-9, SimTime::ZERO);
+            let chance = f64::max(refuses - 1e-9, 0.0);
+            let next = TWO.enter(&mut state, chance, SimTime::ZERO);
             assert_eq!(next == Gate::Pass, refuses == 0.0, "{accepted}");
         }
     }

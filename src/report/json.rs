@@ -22,7 +22,7 @@ pub const FORMAT: &str = "retrycast.summary/1";
 pub const TABLES: [&str; 5] = ["classes", "phases", "recovery", "limits", "guards"];
 
 /// The tables of figures that only some scenarios have; where there is one, it stands behind the others.
-pub const RARE_TABLES: [&str; 2] = ["capacity", "alerts"];
+pub const RARE_TABLES: [&str; 3] = ["capacity", "alerts", "workers"];
 
 /// The JSON summary of a run.
 pub fn summary(subject: &Subject<'_>) -> Value {

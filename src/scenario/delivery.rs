@@ -18,6 +18,7 @@ pub(super) fn delivery(field: &Field<'_>, pool: Option<&WorkerPool>) -> Option<B
     let first_look = reader.maybe("first_look", Field::duration);
     let renews = reader.or("renews", false, Field::truth);
     let front = reader.or("redeliver", false, |field| field.word(&[("back", false), ("front", true)]));
+    let delays = reader.or("delays", false, |field| field.word(&[("queue", false), ("worker", true)]));
     let words = [("delivered", false), ("all", true)];
     let removes_all = reader.or("acknowledgement_removes", false, |field| field.word(&words));
     let times = |key, least| reader.maybe(key, |field| field.whole(least..=MOST_TIMES).map(|n| n as u32));
@@ -26,6 +27,7 @@ pub(super) fn delivery(field: &Field<'_>, pool: Option<&WorkerPool>) -> Option<B
     let prefetches = pool.is_some_and(|pool| pool.prefetch.is_some());
     let crashes = pool.is_some_and(|pool| pool.crashes.is_some());
     needs(&reader, late == Some(true) || prefetches, &["visibility"], VISIBILITY);
+    needs(&reader, prefetches, &["delays"], "use a pool with `prefetch`, whose processes take jobs ahead");
     let sees = matches!(visibility, Some(Some(_)) | None);
     needs(
         &reader,
@@ -56,6 +58,7 @@ pub(super) fn delivery(field: &Field<'_>, pool: Option<&WorkerPool>) -> Option<B
         renews: renews?,
         look_every: look_every?,
         first_look: first_look?.or(look_every?).unwrap_or(SimDuration::ZERO),
+        held_delays: delays?,
         front: front?,
         removes_all: removes_all?,
         receives_at_most: receives?,

@@ -151,9 +151,7 @@ impl<'a> Bank<'a> {
         let gate = match (&self.guards[guard].mechanism, &mut self.states[instance]) {
             (Mechanism::Breaker(breaker), State::Breaker(state)) => {
                 let gate = breaker.enter(state, now);
-                if let Some(probes) = &mut self.probes[guard]
-                    && gate == Gate::Pass
-                {
+                if let (Gate::Pass, Some(probes)) = (gate, &mut self.probes[guard]) {
                     probes.out(asker.class, run, matches!(state.phase(), Phase::HalfOpen { .. }));
                 }
                 gate

@@ -34,6 +34,8 @@ pub(super) struct Held {
 struct Buffer {
     /// What waits in it, the next one first.
     waits: VecDeque<Held>,
+    /// What waits in it for its time.
+    delayed: Vec<Held>,
     /// The different messages that it has been handed and not acknowledged.
     held: Vec<Held>,
     /// How many of those it may have.
@@ -200,12 +202,25 @@ impl Crew {
         own.into_iter().any(|presence| *presence == Presence::Here)
     }
 
-    /// A process takes a message.
-    pub(super) fn buffer(&mut self, process: u32, message: Held) {
+    /// A process takes a message, of which a run may begin at once or not yet; what waits for its time takes no room.
+    pub(super) fn buffer(&mut self, process: u32, message: Held, is_due: bool) {
         let buffer = &mut self.buffers[process as usize];
+        if !is_due {
+            return buffer.delayed.push(message);
+        }
         buffer.waits.push_back(message);
         if !buffer.held.contains(&message) {
             buffer.held.push(message);
+        }
+    }
+
+    /// A message that waits in a process may be taken by its workers from now on.
+    pub(super) fn delay_ends(&mut self, message: Held) {
+        let of_process = |buffer: &Buffer| buffer.delayed.iter().position(|held| *held == message);
+        let found = self.buffers.iter().zip(0..).find_map(|(buffer, process)| Some((process, of_process(buffer)?)));
+        if let Some((process, at)) = found {
+            self.buffers[process as usize].delayed.remove(at);
+            self.buffer(process, message, true);
         }
     }
 
@@ -231,7 +246,7 @@ impl Crew {
     pub(super) fn loses(&mut self, process: u32) -> Vec<Held> {
         let Some(buffer) = self.buffers.get_mut(process as usize) else { return Vec::new() };
         buffer.held.clear();
-        buffer.waits.drain(..).collect()
+        buffer.waits.drain(..).chain(buffer.delayed.drain(..)).collect()
     }
 
     /// The run is over: what was counted, and the series.

@@ -19,6 +19,8 @@ pub(super) struct Message {
     pub(super) queued: u32,
     /// How often a run of it has begun.
     pub(super) starts: u32,
+    /// When a run of it may begin.
+    pub(super) not_before: SimTime,
     /// Whether the queue has handed it out and waits for an acknowledgement.
     pub(super) is_delivered: bool,
     /// When it is overdue, if it is handed out and the clock runs.

@@ -44,6 +44,8 @@ pub(super) enum Event {
     RunTimesOut { class: u16, run: u32 },
     /// A message that was handed out is overdue, if it is not acknowledged.
     Overdue { class: u16, message: u32 },
+    /// A message that waits in a process may be run, if it is still there.
+    DelayEnds { class: u16, message: u32 },
     /// The time of a task is over, if it is still the same one.
     TaskIsDue { class: u16, task: u32 },
     /// A worker dies, or a process with all of its workers.
@@ -76,6 +78,7 @@ const TASK_IS_DUE: u64 = 22;
 const CRASH: u64 = 23;
 const WORKER_STARTS: u64 = 24;
 const POOL_LOOKS: u64 = 25;
+const DELAY_ENDS: u64 = 26;
 const INTERVENES: u64 = 16;
 const STREAM_ENDS: u64 = 14;
 const OUTPUT_IS_DUE: u64 = 15;
@@ -103,6 +106,7 @@ impl Event {
             Event::CapacityChanges => (CAPACITY_CHANGES, 0, 0),
             Event::RunTimesOut { class, run } => (RUN_TIMES_OUT, class, run),
             Event::Overdue { class, message } => (OVERDUE, class, message),
+            Event::DelayEnds { class, message } => (DELAY_ENDS, class, message),
             Event::TaskIsDue { class, task } => (TASK_IS_DUE, class, task),
             Event::Crash { force, unit } => (CRASH, force, unit),
             Event::WorkerStarts { force, worker } => (WORKER_STARTS, force, worker),
@@ -137,6 +141,7 @@ impl Event {
             | Event::CapacityChanges
             | Event::RunTimesOut { .. }
             | Event::Overdue { .. }
+            | Event::DelayEnds { .. }
             | Event::TaskIsDue { .. }
             | Event::Crash { .. }
             | Event::WorkerStarts { .. }
@@ -166,6 +171,7 @@ impl Event {
             CAPACITY_CHANGES => Event::CapacityChanges,
             RUN_TIMES_OUT => Event::RunTimesOut { class, run: entity },
             OVERDUE => Event::Overdue { class, message: entity },
+            DELAY_ENDS => Event::DelayEnds { class, message: entity },
             TASK_IS_DUE => Event::TaskIsDue { class, task: entity },
             CRASH => Event::Crash { force: class, unit: entity },
             WORKER_STARTS => Event::WorkerStarts { force: class, worker: entity },
@@ -204,6 +210,7 @@ mod tests {
             Event::RunTimesOut { class: 1, run: 8 },
             Event::Overdue { class: 63, message: u32::MAX },
             Event::TaskIsDue { class: 2, task: 3 },
+            Event::DelayEnds { class: 4, message: 1 },
             Event::Crash { force: 63, unit: 99_999 },
             Event::WorkerStarts { force: 0, worker: 7 },
             Event::PoolLooks { force: 5 },

@@ -97,6 +97,9 @@ pub struct Delivery {
     pub look_every: Option<SimDuration>,
     /// The first look.
     pub first_look: SimDuration,
+    /// Whether a job that is not to begin before some time is handed out at once, and waits in a process; otherwise it waits
+    /// before the queue.
+    pub held_delays: bool,
     /// Whether a message is put back at the front of the queue.
     pub front: bool,
     /// Whether an acknowledgement takes the copies out of the queue that wait there; otherwise it only ends the clock of

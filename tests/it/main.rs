@@ -89,6 +89,7 @@ mod headroom;
 mod inputs;
 mod interventions;
 mod labels;
+#[cfg(feature = "cli")]
 mod late;
 mod limit_world;
 mod limiter_oracle;

@@ -348,6 +348,15 @@ fn every_line_of_the_page_on_retry_layers_works() {
                 assert!(read(&text, None, &[]).is_ok(), "{line}");
                 continue;
             }
+            Some("uncounted") => {
+                // Only a queue puts jobs back.
+                let queue = format!(
+                    "kind = \"queue\", max_attempts = 2, retry_on = \"any\", backoff = {{ fixed = \"1s\" }}, {line}"
+                );
+                let text = scenario(&queue).replacen("kind = \"turns\"", "kind = \"jobs\"\nworkers = 1", 1);
+                assert!(read(&text, None, &[]).is_ok(), "{line}");
+                continue;
+            }
             Some("respond") => {
                 let layer = scenario("max_attempts = 2, retry_on = \"any\", timeout = \"9s\"");
                 assert!(read(&format!("{layer}[provider.faults.x]\n{line}\n"), None, &[]).is_ok(), "{line}");

@@ -126,7 +126,7 @@ impl<O: Observer> Engine<'_, O> {
         }
         if delay.is_zero() {
             self.enqueue(class, Waiter::Task(slot), Place::Back);
-        } else {
+        } else if !self.delays_in_process(class, slot, self.now() + delay, Place::Back) {
             let at = self.now() + delay;
             self.events.push(at, Rank::Attempt, Event::JobQueued { class, task: slot }.pack());
         }

@@ -4,6 +4,7 @@
 use super::Engine;
 use super::closing::count_requests;
 use crate::observe::ledger::JobCounts;
+use crate::policy::stack::Place;
 use crate::sim::crew::Held;
 use crate::sim::deliveries::{Message, NO_MESSAGE, Watch};
 use crate::sim::event::Event;
@@ -21,6 +22,7 @@ static PLAIN: Delivery = Delivery {
     renews: false,
     look_every: None,
     first_look: SimDuration::ZERO,
+    held_delays: false,
     front: false,
     removes_all: false,
     receives_at_most: None,
@@ -64,6 +66,29 @@ impl<'a, O: Observer> Engine<'a, O> {
             due: SimTime::NEVER,
             ..Message::default()
         }))
+    }
+
+    /// A job is to begin at `at` at the earliest, and its delay is spent in a process: says whether that is so, and then
+    /// the job is in the queue.
+    pub(super) fn delays_in_process(&mut self, class: u16, task: u32, at: SimTime, place: Place) -> bool {
+        if !self.classes[class as usize].follows || !self.delivery(class).held_delays {
+            return false;
+        }
+        let Some(message) = self.new_message(class, task) else { return true };
+        self.states[class as usize].deliveries.messages.get_mut(message).not_before = at;
+        let (force, member) = (self.classes[class as usize].force, self.classes[class as usize].member);
+        self.forces[force as usize].enqueue(member, Waiter::Message(message), place == Place::Front);
+        self.stirred |= 1 << force;
+        true
+    }
+
+    /// The delay of a message is over that waits in a process, if it still does.
+    pub(super) fn delay_ends(&mut self, class: u16, message: u32) {
+        let force = self.classes[class as usize].force;
+        if let Some(crew) = &mut self.forces[force as usize].crew {
+            crew.delay_ends(Held { class, message });
+        }
+        self.stirred |= 1 << force;
     }
 
     /// Whether somebody who was taken out of the queue lies there in vain; then nothing is left of him.
@@ -220,6 +245,9 @@ impl<'a, O: Observer> Engine<'a, O> {
     pub(super) fn put_back(&mut self, class: u16, message: u32) {
         let delivery = self.delivery(class);
         let (known, docket) = self.states[class as usize].deliveries.of_message(message);
+        if known.is_cancelled {
+            return self.let_go(class, message);
+        }
         let task = known.task;
         let most = |most: Option<u32>, count| most.is_some_and(|most| count >= most);
         if most(delivery.receives_at_most, docket.receives) || most(delivery.redeliveries_at_most, docket.redeliveries)

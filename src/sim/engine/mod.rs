@@ -8,6 +8,7 @@ mod cuts;
 mod deliveries;
 mod groups;
 mod hedges;
+mod inputs;
 mod interventions;
 mod kill;
 mod network;
@@ -288,6 +289,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             Event::RunTimesOut { class, run } => self.run_times_out(class, run),
             Event::Overdue { class, message } => self.overdue(class, message),
             Event::TaskIsDue { class, task } => self.task_is_due(class, task),
+            Event::DelayEnds { class, message } => self.delay_ends(class, message),
             Event::Crash { force, unit } => self.crash(force, unit),
             Event::WorkerStarts { force, worker } => self.worker_starts(force, worker),
             Event::PoolLooks { force } => self.pool_looks(force),

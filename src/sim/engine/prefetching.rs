@@ -2,6 +2,8 @@
 
 use super::Engine;
 use crate::sim::crew::Held;
+use crate::sim::event::Event;
+use crate::sim::event_queue::Rank;
 use crate::sim::observer::Observer;
 use crate::sim::workforce::Waiter;
 
@@ -66,8 +68,12 @@ impl<O: Observer> Engine<'_, O> {
         let workers = &mut self.forces[force as usize];
         workers.leave(member, 1);
         if let Waiter::Message(message) = front {
+            let not_before = self.states[class as usize].deliveries.messages.get(message).not_before;
             if let Some(crew) = &mut workers.crew {
-                crew.buffer(taker, Held { class, message });
+                crew.buffer(taker, Held { class, message }, not_before <= now);
+            }
+            if not_before > now {
+                self.events.push(not_before, Rank::Attempt, Event::DelayEnds { class, message }.pack());
             }
             self.hand_out(class, message);
         } else {

@@ -1,6 +1,7 @@
 //! Requests: sent, judged by the provider, ended by an answer or a timeout.
 
 use super::Engine;
+use super::inputs::{cached_tokens, keep_input};
 use crate::observe::AnswerKind;
 use crate::observe::ledger::{ClassLedger, Counts};
 use crate::observe::outcome::SlotCounts;
@@ -9,17 +10,16 @@ use crate::policy::Course;
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::stack::Input;
 use crate::provider::network::Way;
-use crate::provider::{Abandoned, AnsweredBy, CacheState, Fare, Provider, Request, Service, Verdict};
+use crate::provider::{Abandoned, AnsweredBy, Fare, Provider, Request, Service, Verdict};
 use crate::random::Distribution;
 use crate::random::stream::mix;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::marks::Marks;
 use crate::sim::observer::{Fact, Observer};
-use crate::sim::record::{Doing, NO_TASK, NO_WORKER, PackedSource, Run, Task};
+use crate::sim::record::{Doing, NO_TASK, NO_WORKER, PackedSource, Task};
 use crate::sim::services::Served;
 use crate::sim::world::purpose;
-use crate::traffic::TrafficClass;
 use crate::units::{SimDuration, SimTime};
 
 impl<O: Observer> Engine<'_, O> {
@@ -334,44 +334,6 @@ impl<O: Observer> Engine<'_, O> {
         }
         answer
     }
-}
-
-/// How many of a run's input tokens come from a cache.
-#[inline]
-fn cached_tokens(class: &TrafficClass, run: &Run, cache: Option<&CacheState<'_>>, now: SimTime) -> u32 {
-    if let Some(cache) = cache {
-        let blocks = blocks(class, run);
-        if !blocks.is_empty() {
-            return cache.read(now, blocks, run.input_tokens);
-        }
-    }
-    let said = class.sizes.as_ref().and_then(|sizes| sizes.cached(run.task.index, run.step as usize));
-    said.map_or_else(|| class.steps[run.step as usize].cached.of(run.input_tokens), |said| said.min(run.input_tokens))
-}
-
-/// What is admitted is in the cache from now on, and is counted.
-#[inline]
-fn keep_input(
-    cache: &mut Option<CacheState<'_>>,
-    verdict: &Verdict,
-    class: &TrafficClass,
-    ledger: &mut ClassLedger,
-    run: &Run,
-    request: &Request<'_>,
-) {
-    if verdict.admitted
-        && let Some(cache) = cache
-    {
-        cache.store(run.sent, blocks(class, run));
-        let counts = &mut ledger.cached[run.call_cell as usize];
-        counts.input += u64::from(request.input_tokens);
-        counts.cached += u64::from(request.cached_tokens);
-    }
-}
-
-/// The blocks of a run's input; none where they are not known.
-fn blocks<'a>(class: &'a TrafficClass, run: &Run) -> &'a [u32] {
-    class.sizes.as_ref().map_or(&[], |sizes| sizes.blocks(run.task.index, run.step as usize))
 }
 
 /// Counts the server's time for a request.

@@ -320,7 +320,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
         let state = &mut self.states[class as usize];
         state.runs.remove(run);
-        if at > now {
+        if at > now && self.delays_in_process(class, slot, at, requeue.place) {
+            // It waits for its time in a process.
+        } else if at > now {
             let event = match requeue.place {
                 Place::Back => Event::JobQueued { class, task: slot },
                 Place::Front => Event::JobQueuedFirst { class, task: slot },

@@ -200,3 +200,35 @@ fn early_acknowledgement_does_not_help_what_waits_in_a_worker() {
     let one = celery("count = 1, prefetch = 4", r#"acknowledge = "late", look_every = "100s""#, 4, "8s", "96s");
     assert_eq!(begins(&one), [0.0, 8.0, 16.0, 24.0]);
 }
+
+#[test]
+fn a_countdown_that_a_worker_holds_is_handed_out_again_until_it_is_over() {
+    // Measured with looks every second: a countdown of 15 s on one worker is 5 runs of 1 s, back to back, one of 25 s on
+    // two workers 9 runs; all begin when the countdown is over. By hand: handed out at 0, 3.2, 6.2, 9.2, 12.2, ….
+    let runs = |workers: &str, countdown: &str, delays: &str| {
+        let text = format!(
+            r#"
+            horizon = "100s"
+            clients.plain.layers = []
+            workers.pool = {{ {workers}, prefetch = 1 }}
+            [traffic.job]
+            kind = "jobs"
+            client = "plain"
+            workers = "pool"
+            enqueue_delay = "{countdown}"
+            queue = {{ visibility = "3s", redeliver = "front", look_every = "1s", first_look = "200ms", delays = "{delays}" }}
+            arrivals = {{ at = ["0s"] }}
+            steps = [{{ name = "ask", input_tokens = 1, latency = "1s" }}]
+            "#
+        );
+        let sent = facts(&read(&text), 1).into_iter().filter_map(|fact| match fact {
+            Fact::RequestEnded { sent, .. } => Some(sent.as_secs_f64()),
+            _ => None,
+        });
+        sent.collect::<Vec<f64>>()
+    };
+    assert_eq!(runs("count = 1", "15s", "worker"), [15.0, 16.0, 17.0, 18.0, 19.0]);
+    let two = runs("count = 2, processes = 2", "25s", "worker");
+    assert_eq!((two.len(), two[0]), (9, 25.0));
+    assert_eq!(runs("count = 1", "15s", "queue"), [15.0]);
+}
