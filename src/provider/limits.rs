@@ -111,6 +111,9 @@ impl<'a> LimitsState<'a> {
             let (level, rare) = (&mut self.levels[index], self.rare.as_deref());
             wait = shortfall(terms, &self.meters[index], level, rare, now, request);
         }
+        if self.can_never_admit(index, request) {
+            wait = SimDuration::MAX;
+        }
         if let Some(terms) = &limit.terms {
             let banned = banned(terms, self.rare.as_deref(), index, now);
             if banned > wait || wait == SimDuration::MAX && !banned.is_zero() {
@@ -139,7 +142,7 @@ impl<'a> LimitsState<'a> {
     }
 
     /// Whether some limit charges or gives back something after the admission.
-    pub(super) fn charges_later(&self) -> bool {
+    pub fn charges_later(&self) -> bool {
         self.rare.as_ref().is_some_and(|rare| rare.late != 0)
     }
 

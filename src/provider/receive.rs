@@ -245,6 +245,11 @@ impl<'a> ProviderState<'a> {
         &self.slots
     }
 
+    /// Charges and gives back what is due by now.
+    pub fn settle_until(&mut self, now: SimTime) {
+        self.limits.move_to(now);
+    }
+
     /// The limits as they stand.
     pub const fn limits(&self) -> &LimitsState<'a> {
         &self.limits

@@ -152,7 +152,7 @@ fn kind(reader: &Reader<'_>, known: &Known<'_>, context: &Context<'_>) -> Option
         return sound.then_some(ReadKind { kind: TaskKind::Turns, spread, enqueue_delay, queueing });
     }
     let workers = reader.need("workers", "write how many jobs are worked on at once");
-    let shared = workers.filter(|field| field.node.as_str().is_some());
+    let shared = workers.filter(|field| workers::is_name(field, known.pools));
     let pool = shared.as_ref().map(|field| workers::refer(field, known.pools));
     let workers = match pool {
         None => workers.and_then(|field| field.whole(1..=MOST_WORKERS)),

@@ -118,6 +118,12 @@ fn scale(field: &Field<'_>) -> Option<(Scale, u32)> {
     Some((scale, to?))
 }
 
+/// Whether a class's `workers` is a name and no number: a text such as "8" is one unless a pool is called so.
+pub(super) fn is_name(field: &Field<'_>, pools: &[ReadPool<'_>]) -> bool {
+    let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    field.node.as_str().is_some_and(|text| !is_number(text) || pools.iter().any(|(name, _)| *name == text))
+}
+
 /// The pool that a class's `workers` names.
 pub(super) fn refer<'a>(field: &Field<'_>, pools: &'a [ReadPool<'_>]) -> Option<(usize, Option<&'a WorkerPool>)> {
     let names: Vec<&str> = pools.iter().map(|(name, _)| *name).collect();

@@ -9,7 +9,7 @@ use retrycast::report::{json, schema};
 use retrycast::scenario::{Scenario, Source, load};
 use retrycast::sim::simulate;
 
-use super::stage::{Run, shipped};
+use super::stage::{Run, read, shipped};
 
 /// Four turns at once, of 1 s each, whose callers wait 2.5 s.
 fn scenario(capacity: &str, layer: &str) -> Scenario {
@@ -147,4 +147,32 @@ fn the_summary_of_replicates_says_how_many_recovered_and_how_sure_that_is() {
     let expected =
         "stuck at the end in 0 of 4 runs: 0 % [0 % – 49 %]; 4 of them recovered, 100 % [51 % – 100 %], after 12 s";
     assert!(first.starts_with(expected) && first.ends_with("half of them within 12 s"), "{first}");
+}
+
+#[test]
+fn what_is_passed_over_after_its_caller_has_left_is_no_effect() {
+    // One server is busy for 10 s. A caller comes at 1 s, waits 6 s and leaves; at 10 s the server passes its request over.
+    let text = r#"
+horizon = "1m"
+[provider.capacity]
+servers = 1
+late = "dropped"
+[clients.patient]
+layers = []
+[clients.hasty]
+layers = [{ name = "sdk", max_attempts = 1, retry_on = [503], timeout = { total = "6s" } }]
+[traffic.long]
+kind = "turns"
+client = "patient"
+arrivals = { at = ["0s"] }
+steps = [{ name = "s", input_tokens = 1, latency = "10s" }]
+[traffic.short]
+kind = "turns"
+client = "hasty"
+arrivals = { at = ["1s"] }
+steps = [{ name = "s", input_tokens = 1, latency = "1s" }]
+"#;
+    let run = Run::of(&read(text), 1);
+    let numbers = ["failed", "effects", "failed_with_effect"].map(|key| run.number(&format!("classes.short.{key}")));
+    assert_eq!(numbers, [1.0, 0.0, 0.0]);
 }

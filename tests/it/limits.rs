@@ -402,3 +402,42 @@ fn refusals_that_cost_a_request_lock_out_whoever_does_not_wait() {
         assert_eq!(through(algorithm, "nothing").0, 59, "{algorithm}");
     }
 }
+
+#[test]
+fn what_was_charged_late_shows_at_the_next_refusal_and_at_the_end() {
+    // 1,000 output tokens an hour, charged when a service ends. Two answers of 600 leave less than nothing, which shows as nothing, at 11 s; the third
+    // request is refused at 20 s, and would have been the first to show it.
+    let limit =
+        "[provider.limits.otpm]\ncounts = \"output_tokens\"\namount = 1000\nper = \"1h\"\ncharge = \"completion\"\n";
+    let step = "input_tokens = 1, output_tokens = 600, latency = \"10s\"";
+    let lowest = |at: &[f64]| {
+        let run = Run::of(&world(limit, &[class("work", step, at)]), 1);
+        (run.number("limits.otpm.refused"), run.number("limits.otpm.lowest_share"))
+    };
+    let (refused, left) = lowest(&[0.0, 1.0, 20.0]);
+    assert_eq!((refused, left), (1.0, 0.0));
+    // Nobody comes any more: the end of the run shows that the two used up more than half of it.
+    let short =
+        read(&format!("horizon = \"30s\"\n{limit}[clients.once]\nlayers = []\n{}", class("work", step, &[0.0])));
+    let left = Run::of(&short, 1).number("limits.otpm.lowest_share");
+    // 400 of 1,000 are left at 10 s.
+    assert!((left - 0.4).abs() < 1e-6, "{left}");
+}
+
+#[test]
+fn who_can_never_fit_is_told_how_long_the_bucket_takes_to_fill() {
+    // 100 tokens a minute: a request of 101 or of 300 never fits, and the bucket takes a minute from empty to full.
+    for tokens in [101, 300] {
+        let limit =
+            "[provider.limits.tpm]\ncounts = \"input_tokens\"\namount = 100\nper = \"1m\"\nrefuse.hint = \"exact\"\n";
+        let step = format!("input_tokens = {tokens}, latency = \"1s\"");
+        let hints: Vec<_> = facts(&world(limit, &[class("work", &step, &[0.0])]), 1)
+            .into_iter()
+            .filter_map(|fact| match fact {
+                Fact::RequestEnded { answer, .. } => answer.hint.wait(),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(hints, [retrycast::units::SimDuration::from_mins(1)], "{tokens}");
+    }
+}

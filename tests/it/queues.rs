@@ -403,6 +403,8 @@ fn what_means_nothing_is_refused_with_a_remedy() {
         near,
         [("no pool of workers has this name".to_owned(), "pools are `pool`; did you mean `pool`?".to_owned())]
     );
+    // A number may be written as a text, as anywhere.
+    assert!(said(&text.replace("workers = \"pool\"", "workers = \"8\"")).is_ok());
     let turns = said(&text.replace("kind = \"jobs\"", "kind = \"turns\"")).err().unwrap_or_default();
     assert_eq!(turns[0].0, "only jobs wait for workers; this class has turns");
     let outside = said(&text.replace("kind = \"queue\", max_attempts", "uncounted = [429], max_attempts"))

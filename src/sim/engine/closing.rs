@@ -17,6 +17,7 @@ impl<O: Observer> Engine<'_, O> {
         let horizon = self.scenario.horizon;
         self.evaluate_alerts(horizon);
         self.clock.move_to(SimTime::from_nanos(horizon.as_nanos() - 1), &self.plan);
+        self.note_levels();
         self.clock.stop_at(horizon);
         for class in 0..self.classes.len() as u16 {
             self.close_class(class);
@@ -72,6 +73,19 @@ impl<O: Observer> Engine<'_, O> {
             pools,
             alerts: self.alerts.finish(horizon),
             timeline,
+        }
+    }
+
+    /// What limits have charged since the last request that they saw.
+    fn note_levels(&mut self) {
+        if !self.provider.limits().charges_later() {
+            return;
+        }
+        let (narrow, now) = (self.clock.narrow(), self.clock.now());
+        self.provider.settle_until(now);
+        for (index, series) in self.levels.iter_mut().enumerate() {
+            let (meter, level) = self.provider.limits().of(index);
+            series.fell(narrow, now, meter, level);
         }
     }
 

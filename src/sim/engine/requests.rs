@@ -208,9 +208,10 @@ impl<O: Observer> Engine<'_, O> {
         }
     }
 
-    /// A refused request may have been charged as well.
+    /// A refused request may have been charged as well, and others since the last one that was admitted.
     fn levels_fell(&mut self, request: &Request<'_>) {
-        if !self.provider.limits().charges_refused() {
+        let limits = self.provider.limits();
+        if !limits.charges_refused() && !limits.charges_later() {
             return;
         }
         let (narrow, now) = (self.clock.narrow(), self.clock.now());

@@ -276,8 +276,10 @@ impl<'a, O: Observer> Engine<'a, O> {
         let (abandoned, horizon) = (self.scenario.provider.abandoned, self.scenario.horizon);
         let job = *self.station().job(id);
         let is_served = job.stage == Stage::InService;
+        // Who leaves before its turn comes is late by then, where the servers look.
+        let looks = self.station().settings.late == Late::Dropped;
         let carried_out = match abandoned {
-            Abandoned::Served => true,
+            Abandoned::Served => is_served || !looks,
             Abandoned::Skipped | Abandoned::Dequeued => is_served,
             Abandoned::Cancelled => false,
         };
