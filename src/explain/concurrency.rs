@@ -102,6 +102,8 @@ fn too_few_permits(scenario: &Scenario, guard: &Guard) -> Option<Warning> {
         WhenFull::Wait(_) if semaphore.line.is_some() => {
             "the others stand in line, or are refused where it is full".to_owned()
         }
+        WhenFull::DropFirst => "the others stand in line, whose first are refused when it is full".to_owned(),
+        WhenFull::Block(_) => "the others stand in line, and all are refused when it is full".to_owned(),
         WhenFull::Wait(None) => "the others stand in line, and take no other job meanwhile".to_owned(),
         WhenFull::Wait(Some(longest)) => {
             format!("the others stand in line, and fail after {}", words::duration(longest))
@@ -164,6 +166,26 @@ fn workers_and_permits(scenario: &Scenario, index: usize, client: &Client) -> Op
         words::counted(u64::from(class.workers()), &format!("{} worker", class.name))
     );
     Some(Warning::set(Code::PermitsWithoutWorkers, message, Remedy::key(client, inside, "holds_worker", "true")))
+}
+
+/// What becomes of those who find no permit, who see this error if they wait in vain.
+pub(super) fn without_permit(semaphore: &Semaphore, error: &str) -> String {
+    let most = words::count(u64::from(semaphore.line.unwrap_or_default()));
+    match semaphore.when_full {
+        WhenFull::Reject => "refuses the rest at once".to_owned(),
+        WhenFull::Wait(_) if semaphore.line.is_some() => {
+            format!("{most} wait in line at most, the rest is refused")
+        }
+        WhenFull::Wait(None) => "the rest waits in line".to_owned(),
+        WhenFull::Wait(Some(longest)) => {
+            format!("the rest waits in line, {} at most, then a {error}", words::duration(longest))
+        }
+        WhenFull::DropFirst => format!("{most} wait in line at most, the next one takes the place of the first"),
+        WhenFull::Block(penalty) => {
+            let penalty = words::duration(penalty);
+            format!("{most} wait in line at most, the next one empties it and blocks all for {penalty}")
+        }
+    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::policy::stack::{Place, Requeue, Resume};
 use crate::policy::trip::{Evidence, ShareOf};
 use crate::policy::{
     Backoff, Classification, Client, Element, Fallback, Guard, Hedge, HintRule, Jitter, Kind, Mechanism, Outcome,
-    OutcomeSet, RetryPolicy, Role, Scope, StatusSet, WhenFull,
+    OutcomeSet, RetryPolicy, Role, Scope, StatusSet,
 };
 use crate::units::SimDuration;
 
@@ -366,7 +366,8 @@ fn guard_words(guard: &Guard) -> String {
             let counted = pacer.counts.word().replace('_', " ");
             let (amount, per) = (words::count(pacer.bucket.amount()), words::duration(pacer.bucket.per()));
             let twice = match pacer.slept {
-                Slept::Once => "",
+                Slept::Once | Slept::Log | Slept::AsksAgain => "",
+                Slept::Steps(_) => ", all at once,",
                 Slept::Twice => " (twice as many while callers wait, whose sleep it credits twice)",
             };
             format!("lets {amount} {counted} pass in {per}{twice}, the rest waits; {scope}")
@@ -374,17 +375,7 @@ fn guard_words(guard: &Guard) -> String {
         Mechanism::Semaphore(semaphore) => {
             let (what, error) = if semaphore.is_pool { ("connection", "pool timeout") } else { ("permit", "refusal") };
             let permits = words::counted(u64::from(semaphore.permits), what);
-            let rest = match semaphore.when_full {
-                WhenFull::Reject => "refuses the rest at once".to_owned(),
-                WhenFull::Wait(_) if semaphore.line.is_some() => {
-                    let most = semaphore.line.unwrap_or_default();
-                    format!("{} wait in line at most, the rest is refused", words::count(u64::from(most)))
-                }
-                WhenFull::Wait(None) => "the rest waits in line".to_owned(),
-                WhenFull::Wait(Some(longest)) => {
-                    format!("the rest waits in line, {} at most, then a {error}", words::duration(longest))
-                }
-            };
+            let rest = super::concurrency::without_permit(semaphore, error);
             format!("{permits}, held until the result is back, {rest}; {scope}")
         }
         Mechanism::Size(check) => format!("refuses requests of more than {} input tokens", words::count(check.at_most)),
@@ -400,6 +391,7 @@ fn guard_words(guard: &Guard) -> String {
 mod tests {
     use super::*;
     use crate::explain::fixture::{fixed, sdk};
+    use crate::policy::WhenFull;
     use crate::policy::{Semaphore, SizeCheck};
 
     #[test]

@@ -27,6 +27,11 @@ pub enum WhenFull {
     Reject,
     /// Let stand in line, for this long at most; `None` is as long as it takes.
     Wait(Option<SimDuration>),
+    /// Let stand in line; who comes to a full line takes the place of the first in it, who is refused.
+    DropFirst,
+    /// Let stand in line; who comes to a full line is refused with all who stand in it, and so is everybody until nobody
+    /// has come for this long.
+    Block(SimDuration),
 }
 
 /// The state of one semaphore. Its line is kept by whoever knows who stands there.
@@ -36,6 +41,8 @@ pub struct SemaphoreState {
     pub in_use: u32,
     /// The most permits that were out at once.
     pub most_in_use: u32,
+    /// Until when it refuses everybody, this instant included.
+    pub blocked: Option<SimTime>,
 }
 
 impl Semaphore {
@@ -49,6 +56,7 @@ impl Semaphore {
         match self.when_full {
             WhenFull::Reject => Some(SimDuration::ZERO),
             WhenFull::Wait(longest) => longest,
+            WhenFull::DropFirst | WhenFull::Block(_) => None,
         }
     }
 
@@ -59,6 +67,13 @@ impl Semaphore {
 
     /// What it says to someone who wants to pass while so many stand in line; a permit is taken where one is free.
     pub fn enter(&self, state: &mut SemaphoreState, in_line: usize, now: SimTime) -> Gate {
+        let is_full = self.line.is_some_and(|most| in_line >= most as usize);
+        if let WhenFull::Block(penalty) = self.when_full
+            && (state.blocked.is_some_and(|until| now <= until) || (is_full && state.in_use >= self.permits))
+        {
+            state.blocked = Some(now + penalty);
+            return Gate::Refuse(self.refusal());
+        }
         if state.in_use < self.permits {
             state.in_use += 1;
             state.most_in_use = state.most_in_use.max(state.in_use);
@@ -66,9 +81,18 @@ impl Semaphore {
         }
         match self.when_full {
             WhenFull::Reject => Gate::Refuse(self.refusal()),
-            WhenFull::Wait(_) if self.line.is_some_and(|most| in_line >= most as usize) => Gate::Refuse(self.refusal()),
-            WhenFull::Wait(None) => Gate::Line(SimTime::NEVER),
+            WhenFull::Wait(_) if is_full => Gate::Refuse(self.refusal()),
+            WhenFull::Wait(None) | WhenFull::DropFirst | WhenFull::Block(_) => Gate::Line(SimTime::NEVER),
             WhenFull::Wait(Some(longest)) => Gate::Line(now + longest),
+        }
+    }
+
+    /// How many of those who stand in line, from the first on, are refused now that this was said to a newcomer.
+    pub fn falls(&self, in_line: usize, said: Gate) -> usize {
+        match (self.when_full, said) {
+            (WhenFull::DropFirst, Gate::Line(_)) => usize::from(self.line.is_some_and(|most| in_line >= most as usize)),
+            (WhenFull::Block(_), Gate::Refuse(_)) => in_line,
+            _ => 0,
         }
     }
 
@@ -102,15 +126,35 @@ mod tests {
         assert_eq!(short.enter(&mut state, 3, now), Gate::Refuse(Outcome::LimiterFull));
         let pool = Semaphore { is_pool: true, ..TWO };
         assert_eq!(pool.enter(&mut state, 0, now), Gate::Refuse(Outcome::PoolTimedOut));
-        assert_eq!(state, SemaphoreState { in_use: 2, most_in_use: 2 });
+        assert_eq!(state, SemaphoreState { in_use: 2, most_in_use: 2, blocked: None });
     }
 
     #[test]
     fn a_permit_that_is_handed_over_is_never_free_in_between() {
-        let mut state = SemaphoreState { in_use: 2, most_in_use: 2 };
+        let mut state = SemaphoreState { in_use: 2, most_in_use: 2, blocked: None };
         TWO.leave(&mut state, true);
         assert_eq!(TWO.enter(&mut state, 0, SimTime::ZERO), Gate::Refuse(Outcome::LimiterFull));
         TWO.leave(&mut state, false);
         assert_eq!(TWO.enter(&mut state, 0, SimTime::ZERO), Gate::Pass);
+    }
+
+    #[test]
+    fn who_comes_to_a_full_line_may_take_the_first_place_or_end_it_for_all() {
+        let (now, five) = (SimTime::ZERO, SimDuration::from_secs(5));
+        let full = SemaphoreState { in_use: 2, ..SemaphoreState::default() };
+        let leaks = Semaphore { when_full: WhenFull::DropFirst, line: Some(3), ..TWO };
+        let gate = leaks.enter(&mut { full }, 3, now);
+        assert_eq!((gate, leaks.falls(3, gate), leaks.falls(2, gate)), (Gate::Line(SimTime::NEVER), 1, 0));
+        let blocks = Semaphore { when_full: WhenFull::Block(five), ..leaks };
+        let mut state = full;
+        assert_eq!(blocks.enter(&mut state, 2, now), Gate::Line(SimTime::NEVER));
+        let gate = blocks.enter(&mut state, 3, now);
+        assert_eq!((gate, blocks.falls(3, gate)), (Gate::Refuse(Outcome::LimiterFull), 3));
+        // By hand: whoever comes within five seconds starts them again, also where a permit is free.
+        state.in_use = 0;
+        assert_eq!(blocks.enter(&mut state, 0, now + five), Gate::Refuse(Outcome::LimiterFull));
+        assert_eq!(blocks.enter(&mut state, 0, now + five + five), Gate::Refuse(Outcome::LimiterFull));
+        let later = now + five + five + five + SimDuration::from_nanos(1);
+        assert_eq!(blocks.enter(&mut state, 0, later), Gate::Pass);
     }
 }

@@ -10,6 +10,8 @@ pub struct SlidingWeighted {
     pub amount: u64,
     /// The period; longer than zero.
     pub per: SimDuration,
+    /// Whether what still counts of the window before is rounded down to a whole unit.
+    pub whole: bool,
 }
 
 /// What was used of the window that was touched last, and of the one before it.
@@ -41,8 +43,9 @@ impl SlidingWeighted {
         if before == 0 {
             return Some(0);
         }
-        // before · (per − elapsed) ≤ room · per
-        Some((per - (room * per / u128::from(before)).min(per)) as u64)
+        // before · (per − elapsed) ≤ room · per; rounded down, less than the next whole unit.
+        let most = if self.whole { (room + 1) * per - 1 } else { room * per };
+        Some((per - (most / u128::from(before)).min(per)) as u64)
     }
 
     /// How long until so much fits; zero where it does, [`SimDuration::MAX`] where it never will.
@@ -65,7 +68,9 @@ impl SlidingWeighted {
     pub fn until_any(&self, state: &SlidingWeightedState, now: SimTime) -> SimDuration {
         let (at, per) = (self.at(state, now), u128::from(self.per.as_nanos()));
         let elapsed = u128::from(now.as_nanos()) % per;
-        let used = u128::from(at.before) * (per - elapsed) + u128::from(at.present) * per;
+        let before = u128::from(at.before) * (per - elapsed);
+        let before = if self.whole { before / per * per } else { before };
+        let used = before + u128::from(at.present) * per;
         if used < u128::from(self.amount) * per { SimDuration::ZERO } else { self.shortfall(state, 1, now) }
     }
 
@@ -90,7 +95,9 @@ impl SlidingWeighted {
     pub fn share(&self, state: &SlidingWeightedState, now: SimTime) -> f64 {
         let (at, per) = (self.at(state, now), self.per.as_nanos());
         let rest = (per - now.as_nanos() % per) as f64 / per as f64;
-        1.0 - ((at.before as f64 * rest + at.present as f64) / self.amount as f64).min(1.0)
+        let before = at.before as f64 * rest;
+        let before = if self.whole { before.floor() } else { before };
+        1.0 - ((before + at.present as f64) / self.amount as f64).min(1.0)
     }
 
     /// How long until the window ends.
@@ -116,7 +123,7 @@ mod tests {
         SimTime::ZERO + SimDuration::from_secs(n)
     }
 
-    const WINDOW: SlidingWeighted = SlidingWeighted { amount: 100, per: SimDuration::from_secs(60) };
+    const WINDOW: SlidingWeighted = SlidingWeighted { amount: 100, per: SimDuration::from_secs(60), whole: false };
 
     #[test]
     fn the_window_before_counts_by_the_part_that_is_still_covered() {
@@ -133,5 +140,20 @@ mod tests {
         assert_eq!(WINDOW.shortfall(&state, 101, second(75)), SimDuration::MAX);
         assert_eq!(WINDOW.until_empty(&state, second(75)), SimDuration::from_secs(105));
         assert_eq!(WINDOW.share(&state, second(200)), 1.0);
+    }
+
+    #[test]
+    fn what_counts_of_the_window_before_may_be_rounded_down() {
+        // By hand: of ten in the first minute 10 · 59.9 ÷ 60 = 9.98 count at 60.1 s, and so nine: one fits, for two no
+        // more than eight may count, which is so as soon as less than nine do, right behind 66 s.
+        let window = SlidingWeighted { amount: 10, whole: true, ..WINDOW };
+        let mut state = SlidingWeightedState::default();
+        window.charge(&mut state, 10, second(59));
+        let now = second(60) + SimDuration::from_millis(100);
+        assert_eq!(window.until_any(&state, now), SimDuration::ZERO);
+        assert_eq!(window.shortfall(&state, 1, now), SimDuration::ZERO);
+        assert_eq!(window.shortfall(&state, 2, now), SimDuration::from_millis(5_900) + SimDuration::from_nanos(1));
+        assert_eq!(window.shortfall(&state, 1, second(60)), SimDuration::from_nanos(1));
+        assert_eq!(window.share(&state, now), 0.1);
     }
 }

@@ -4,8 +4,8 @@
 use super::breaker::{breaker, counted};
 use super::context::each;
 use super::provider::{bucket, counts};
-use crate::document::{Field, Place};
-use crate::policy::pacer::Slept;
+use crate::document::{Field, Place, Reader};
+use crate::policy::pacer::{Counts, Slept, Steps};
 use crate::policy::slots::Slots;
 use crate::policy::{AdaptiveThrottle, Guard, Mechanism, Pacer, Scope, Semaphore, SizeCheck, WhenFull};
 use crate::units::{SimDuration, parse::LARGEST};
@@ -58,16 +58,63 @@ fn guard(name: &str, field: &Field<'_>) -> Option<ReadGuard> {
     })
 }
 
+/// How the tokens of a pacer flow in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Even,
+    Steps,
+    Log,
+}
+
 fn pacer(field: &Field<'_>) -> Option<Pacer> {
     let reader = field.table("a pacer's settings")?;
     let counts = reader.need("counts", r#"write what is counted, such as "input_tokens""#).and_then(|f| counts(&f));
     let bucket = bucket(&reader);
-    let when_empty = reader.or("when_empty", (), |field| field.word(&[("wait", ())]));
+    let asks_again = reader.or("when_empty", false, |field| field.word(&[("wait", false), ("ask_again", true)]));
     let times = [("once", Slept::Once), ("twice", Slept::Twice)];
     let slept = reader.or("slept", Slept::Once, |field| field.word(&times));
+    let words = [("even", Flow::Even), ("steps", Flow::Steps), ("log", Flow::Log)];
+    let flow = reader.or("flow", Flow::Even, |field| field.word(&words));
+    if let (Some(Flow::Log), Some(field)) = (flow, reader.get("capacity")) {
+        return field.wrong("is of a bucket, and a log holds its amount", "leave it out");
+    }
+    if let (Some(Flow::Log), Some(field)) = (flow, reader.get("flow"))
+        && counts.is_some_and(|counts| counts != Counts::Requests)
+    {
+        return field.wrong("is a log of requests", r#"write `counts = "requests"`, or another `flow`"#);
+    }
+    let of_steps = |field: &Field<'_>| {
+        if flow.is_some_and(|flow| flow != Flow::Steps) {
+            return field.wrong("is of a bucket that is filled in steps", r#"write `flow = "steps"`, or leave it out"#);
+        }
+        Some(())
+    };
+    let starts_with = reader.maybe("starts_with", |field| {
+        of_steps(field)?;
+        let most = bucket.map_or(LARGEST, |bucket| bucket.capacity_whole());
+        field.whole(0..=most)
+    });
+    let from_first = reader.or("aligned", false, |field| {
+        of_steps(field)?;
+        field.word(&[("clock", false), ("first_request", true)])
+    });
+    if let (Some(Flow::Steps | Flow::Log), Some(Slept::Twice), Some(field)) = (flow, slept, reader.get("slept")) {
+        field.wrong::<()>("is of a bucket that flows evenly", "leave it out")?;
+    }
+    if let (Some(true), Some(field)) = (asks_again, reader.get("when_empty"))
+        && (flow != Some(Flow::Even) || slept == Some(Slept::Twice))
+    {
+        field.wrong::<()>("is of a plain bucket", "leave `flow` and `slept` out")?;
+    }
     reader.finish();
-    when_empty?;
-    Some(Pacer { counts: counts?, bucket: bucket?, slept: slept? })
+    let steps = Steps { starts_with: starts_with?, from_first: from_first? };
+    let slept = match (flow?, asks_again?) {
+        (Flow::Steps, _) => Slept::Steps(steps),
+        (Flow::Log, _) => Slept::Log,
+        (_, true) => Slept::AsksAgain,
+        _ => slept?,
+    };
+    Some(Pacer { counts: counts?, bucket: bucket?, slept })
 }
 
 /// The most permits, and the most connections.
@@ -91,10 +138,35 @@ fn semaphore(field: &Field<'_>) -> Option<Semaphore> {
         }
         field.whole(1..=MOST_PERMITS)
     });
+    let line_full = line_full(&reader, longest.flatten(), line.flatten().is_some());
     reader.finish();
-    let (permits, rejects, longest, line) = (permits?, rejects?, longest?, line?);
-    let when_full = if rejects { WhenFull::Reject } else { WhenFull::Wait(longest) };
+    longest?;
+    let (permits, rejects, line, line_full) = (permits?, rejects?, line?, line_full?);
+    let when_full = if rejects { WhenFull::Reject } else { line_full };
     Some(Semaphore { permits: permits as u32, when_full, line: line.map(|line| line as u32), is_pool: false })
+}
+
+/// Reads what happens when somebody comes to a full line, in which people wait so long at most.
+fn line_full(reader: &Reader<'_>, longest: Option<SimDuration>, has_line: bool) -> Option<WhenFull> {
+    let block_for = reader.maybe("block_for", Field::positive_duration);
+    let words = [("refuse", ""), ("drop_first", "drop_first"), ("block", "block")];
+    let field = reader.get("line_full");
+    let word = field.as_ref().map_or(Some(""), |field| field.word(&words));
+    if let (Some(field), Some("drop_first" | "block")) = (&field, word) {
+        if !has_line {
+            return field.wrong("is of a line that can be full", "write `line_at_most` too, such as 100");
+        }
+        if longest.is_some() {
+            return field.wrong("is a line in which nobody gives up", "leave `wait_at_most` out");
+        }
+    }
+    match (word?, block_for?, reader.get("block_for")) {
+        ("block", Some(penalty), _) => Some(WhenFull::Block(penalty)),
+        ("block", None, _) => field?.wrong("refuses everybody for a while", r#"write `block_for` too, such as "5s""#),
+        (_, Some(_), Some(field)) => field.wrong("is of a line that blocks", r#"write `line_full = "block"`"#),
+        ("drop_first", ..) => Some(WhenFull::DropFirst),
+        _ => Some(WhenFull::Wait(longest)),
+    }
 }
 
 fn pool(field: &Field<'_>) -> Option<Semaphore> {

@@ -35,7 +35,7 @@ const WORDS: [(&str, Algorithm); 7] = [
 ];
 
 /// The keys that some algorithms take, and the reason why the others do not.
-const OWN: [(&str, &[Algorithm], &str); 5] = [
+const OWN: [(&str, &[Algorithm], &str); 6] = [
     (
         "capacity",
         &[Algorithm::TokenBucket, Algorithm::LeakyBucket, Algorithm::Gcra],
@@ -45,6 +45,7 @@ const OWN: [(&str, &[Algorithm], &str); 5] = [
     ("offset", &[Algorithm::FixedWindow], "only fixed windows begin at an offset"),
     ("sub_windows", &[Algorithm::FixedWindow], "only fixed windows have sub-windows"),
     ("growth", &[Algorithm::Growth], r#"only the algorithm "growth" limits growth"#),
+    ("last_window", &[Algorithm::SlidingWeighted], r#"only the algorithm "sliding_weighted" looks at the last window"#),
 ];
 
 /// The most units of an amount whose units have so many parts.
@@ -82,7 +83,9 @@ pub(super) fn meter(reader: &Reader<'_>, scale: u64) -> Option<Meter> {
         Algorithm::FixedWindow => fixed_window(reader, amount, per, scale),
         Algorithm::SlidingLog => sliding(amount, per, |amount, per| Meter::SlidingLog(SlidingLog { amount, per })),
         Algorithm::SlidingWeighted => {
-            sliding(amount, per, |amount, per| Meter::SlidingWeighted(SlidingWeighted { amount, per }))
+            let words = [("exact", false), ("rounded_down", true)];
+            let whole = reader.or("last_window", false, |field| field.word(&words))?;
+            sliding(amount, per, |amount, per| Meter::SlidingWeighted(SlidingWeighted { amount, per, whole }))
         }
         Algorithm::Growth => growth(reader, amount, per),
     };

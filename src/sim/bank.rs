@@ -69,7 +69,12 @@ pub(super) struct Bank<'a> {
     parked: Vec<Parked>,
     /// Runs that have waited long enough.
     woken: Vec<(u16, u32)>,
-    /// Whether a breaker has changed so that paused workers may look again, or someone in line was called up.
+    /// Runs that a full line has thrown out, until they are told; as a rule nobody.
+    fallen: Vec<(u16, u32)>,
+    /// Those of them whose event has not been sent yet.
+    falling: Vec<(u16, u32)>,
+    /// Whether a breaker has changed so that paused workers may look again, or someone in line was called up or thrown
+    /// out.
     pub(super) resumed: bool,
     /// For each guard, the instances in which runs hold its permits, where these are told apart by worker.
     homes: Vec<Homes>,
@@ -102,6 +107,8 @@ impl<'a> Bank<'a> {
             bases: Vec::new(),
             parked: Vec::new(),
             woken: Vec::new(),
+            fallen: Vec::new(),
+            falling: Vec::new(),
             resumed: false,
             homes: vec![Homes::default(); scenario.guards.len()],
             probes: scenario.guards.iter().map(|guard| knows_probes(guard).then(Probes::default)).collect(),
@@ -158,8 +165,7 @@ impl<'a> Bank<'a> {
             }
             (Mechanism::Pacer(pacer), State::Pacer(state)) => {
                 let cost = Counts::cost(pacer.counts, asker.input_tokens, asker.output_tokens);
-                let wait = pacer.reserve(state, cost, now);
-                if wait.is_zero() { Gate::Pass } else { Gate::Reserved(now + wait) }
+                pacer.enter(state, cost, now)
             }
             (Mechanism::Throttle(throttle), State::Throttle(state)) => throttle.enter(state, chance, now),
             (Mechanism::Size(check), State::Size) => {
@@ -170,7 +176,15 @@ impl<'a> Bank<'a> {
                 }
             }
             (Mechanism::Semaphore(semaphore), State::Semaphore(state, line)) => {
-                let mut gate = semaphore.enter(state, line.len(), now);
+                let in_line = line.len();
+                let mut gate = semaphore.enter(state, in_line, now);
+                for _ in 0..semaphore.falls(in_line, gate) {
+                    let Some(waiter) = line.call_up() else { break };
+                    self.counts[guard].waited += now - waiter.since;
+                    self.fallen.push((waiter.class, waiter.run));
+                    self.falling.push((waiter.class, waiter.run));
+                    self.resumed = true;
+                }
                 if let Gate::Line(until) = &mut gate {
                     let patience = patience.filter(|_| semaphore.is_pool).unwrap_or(SimDuration::MAX);
                     *until = (*until).min(now + patience);
@@ -288,6 +302,11 @@ impl<'a> Bank<'a> {
         else {
             return None;
         };
+        if let Some(place) = self.fallen.iter().position(|fallen| *fallen == (asker.class, run)) {
+            self.fallen.swap_remove(place);
+            self.counts[guard].refused += 1;
+            return Some(semaphore.refusal());
+        }
         let waiter = line.give_up(asker.class, run, now)?;
         self.counts[guard].waited += now - waiter.since;
         // A client may be less patient with a hop than the hop's guard is.
@@ -305,6 +324,10 @@ impl<'a> Bank<'a> {
     /// The run no longer waits before this guard; says whether it stood there without an event to come.
     pub(super) fn leave_line(&mut self, guard: usize, asker: Asker, run: u32) -> bool {
         let instance = self.instance(guard, asker);
+        if let Some(place) = self.fallen.iter().position(|fallen| *fallen == (asker.class, run)) {
+            self.fallen.swap_remove(place);
+            return false;
+        }
         if let State::Semaphore(_, line) = &mut self.states[instance] {
             return line.leave(asker.class, run);
         }
@@ -333,6 +356,11 @@ impl<'a> Bank<'a> {
             }
             stays
         });
+    }
+
+    /// Takes the runs that a full line has thrown out.
+    pub(super) fn take_falling(&mut self) -> std::vec::Drain<'_, (u16, u32)> {
+        self.falling.drain(..)
     }
 
     /// Takes the runs that have waited long enough.

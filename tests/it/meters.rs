@@ -75,7 +75,7 @@ fn meters(settings: Settings) -> Vec<(Meter, Naive)> {
         (Meter::Gcra(Gcra { amount, per, tolerance: capacity }), bucket_fits),
         (Meter::FixedWindow(FixedWindow { amount, per, sub_windows: parts, begins }), fixed_fits),
         (Meter::SlidingLog(SlidingLog { amount, per }), log_fits),
-        (Meter::SlidingWeighted(SlidingWeighted { amount, per }), weighted_fits),
+        (Meter::SlidingWeighted(SlidingWeighted { amount, per, whole: false }), weighted_fits),
     ]
 }
 
@@ -196,7 +196,7 @@ fn what_is_used_stays_used_when_the_amount_changes() {
         Meter::Gcra(Gcra { amount: 10, per: minute, tolerance: minute }),
         Meter::FixedWindow(FixedWindow { amount: 10, per: minute, sub_windows: 1, begins }),
         Meter::SlidingLog(SlidingLog { amount: 10, per: minute }),
-        Meter::SlidingWeighted(SlidingWeighted { amount: 10, per: minute }),
+        Meter::SlidingWeighted(SlidingWeighted { amount: 10, per: minute, whole: false }),
     ] {
         let mut state = meter.unused();
         meter.charge(&mut state, 6, SimTime::ZERO);

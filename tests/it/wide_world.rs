@@ -77,7 +77,14 @@ pub(super) fn respond(tape: &mut Tape<'_>) -> String {
 /// Guards that stand in hops, and one for each worker.
 pub(super) fn guards(tape: &mut Tape<'_>, text: &mut String) {
     let (permits, scope) = (tape.of(&[2, 1, 4]), tape.of(&["global", "process", "client", "class"]));
-    let full = tape.of(&["", ", wait_at_most = \"1s\"", ", when_full = \"reject\"", ", line_at_most = 2"]);
+    let full = tape.of(&[
+        "",
+        ", wait_at_most = \"1s\"",
+        ", when_full = \"reject\"",
+        ", line_at_most = 2",
+        ", line_at_most = 2, line_full = \"drop_first\"",
+        ", line_at_most = 2, line_full = \"block\", block_for = \"3s\"",
+    ]);
     writeln!(text, "[guards.gate]\nscope = \"{scope}\"\nsemaphore = {{ permits = {permits}{full} }}").unwrap();
     let (counts, when, probes) = (tape.of(&["responses", "results"]), tape.of(&["hold", "reject"]), tape.below(3));
     writeln!(
@@ -88,11 +95,18 @@ pub(super) fn guards(tape: &mut Tape<'_>, text: &mut String) {
     .unwrap();
     relay(tape, counts == "results", probes > 0, text);
     text.push_str("[guards.ease]\nthrottle = { of = [\"5xx\", 429], within = \"20s\", k = 1.5 }\n");
-    let slept = tape.of(&["once", "twice"]);
+    let slept = tape.of(&[
+        "capacity = \"3s\", slept = \"once\"",
+        "capacity = \"3s\", slept = \"twice\"",
+        "capacity = \"3s\", flow = \"steps\"",
+        "capacity = \"3s\", flow = \"steps\", starts_with = 0",
+        "capacity = \"3s\", when_empty = \"ask_again\"",
+        "flow = \"log\"",
+    ]);
     writeln!(
         text,
         "[guards.drip]\nscope = \"class\"\n\
-         pacer = {{ counts = \"requests\", amount = 40, per = \"1m\", capacity = \"3s\", slept = \"{slept}\" }}"
+         pacer = {{ counts = \"requests\", amount = 40, per = \"1m\", {slept} }}"
     )
     .unwrap();
     let scope = tape.of(&["worker", "process"]);

@@ -34,6 +34,9 @@ impl<O: Observer> Engine<'_, O> {
             for (class, run) in self.bank.take_woken() {
                 self.events.push(now, Rank::Release, Event::LimiterWaitEnds { class, run }.pack());
             }
+            for (class, run) in self.bank.take_falling() {
+                self.events.push(now, Rank::Attempt, Event::LineEnds { class, run }.pack());
+            }
             let pausing = self.classes.iter().filter(|class| !class.pausing.is_empty());
             self.stirred |= pausing.fold(0, |stirred, class| stirred | 1 << class.force);
         }

@@ -9,7 +9,13 @@ mod breakers;
 mod budgets;
 mod calls;
 mod case;
+mod crowd;
 mod grpc;
+mod limiter;
+mod limits;
+mod paced;
+mod queues;
+mod router;
 
 use case::{Case, read};
 
@@ -26,7 +32,15 @@ pub(crate) struct Library {
 
 /// All libraries: one line for each file of them.
 fn libraries() -> Vec<Library> {
-    let all: [&[Library]; 3] = [&breakers::LIBRARIES, &budgets::LIBRARIES, &grpc::LIBRARIES];
+    let all: [&[Library]; 7] = [
+        &breakers::LIBRARIES,
+        &budgets::LIBRARIES,
+        &grpc::LIBRARIES,
+        &limits::LIBRARIES,
+        &paced::LIBRARIES,
+        &queues::LIBRARIES,
+        &router::LIBRARIES,
+    ];
     all.into_iter().flatten().copied().collect()
 }
 
