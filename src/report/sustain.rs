@@ -90,7 +90,8 @@ fn distance(sustain: &Sustain) -> Option<String> {
         let room = sustain.enough_room.filter(|_| !sustain.can_be_late())?;
         Some(format!("room for {} to wait", Unit::Count.bare(room as f64)))
     };
-    let more = (!sustain.outgrows()).then(|| {
+    let is_near = sustain.safe_load().is_finite() && sustain.safe_requests().is_finite();
+    let more = (!sustain.outgrows() && is_near).then(|| {
         format!(
             "{} of this load or {} requests for each call that fails",
             words::percent(sustain.safe_load()),
@@ -99,7 +100,7 @@ fn distance(sustain: &Sustain) -> Option<String> {
     });
     sustain.patience?;
     let both: Vec<String> = room().into_iter().chain(more).collect();
-    Some(format!("it could outlive it with {}", both.join(", and ")))
+    (!both.is_empty()).then(|| format!("it could outlive it with {}", both.join(", and ")))
 }
 
 /// `2.40 times`.

@@ -160,13 +160,14 @@ fn threshold(field: &Field<'_>, of: Watched) -> Option<f64> {
     }
 }
 
-fn often(field: &Field<'_>, context: &Context<'_>) -> Option<SimDuration> {
+/// The time between two evaluations or looks, of which a run has a bounded number.
+pub(super) fn often(field: &Field<'_>, context: &Context<'_>) -> Option<SimDuration> {
     let every = field.positive_duration()?;
     let Some(horizon) = context.horizon else { return Some(every) };
     if horizon.as_nanos() / every.as_nanos() > MOST_EVALUATIONS {
         return field.wrong(
-            format!("is too often: the run has more than {MOST_EVALUATIONS} evaluations"),
-            r#"write a longer time between two evaluations, such as "15s""#,
+            format!("is too often: the run has more than {MOST_EVALUATIONS} of them"),
+            r#"write a longer time, such as "15s""#,
         );
     }
     Some(every)

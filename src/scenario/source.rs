@@ -255,7 +255,7 @@ fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scena
     let clients = clients::clients(clients_field.as_ref(), &context);
     let traffic_field = reader.need("traffic", "describe who wants what as [traffic.NAME]");
     let written = clients_field.and_then(|field| field.node.as_table());
-    let pools = workers::pools(reader.get("workers").as_ref());
+    let pools = workers::pools(reader.get("workers").as_ref(), &context);
     let known = Known { read: &clients, written, pools: &pools };
     let mut classes = traffic::traffic(traffic_field.as_ref(), &known, &context);
     let interventions = reader.get("interventions");

@@ -38,11 +38,13 @@ pub(super) struct Clock {
     unit: TimeUnit,
     /// The first time, where times count from it.
     first: Option<i128>,
+    /// Whether the last time that was read is earlier than that.
+    pub(super) is_before_first: bool,
 }
 
 impl Clock {
     pub(super) const fn new(unit: TimeUnit) -> Clock {
-        Clock { unit, first: None }
+        Clock { unit, first: None, is_before_first: false }
     }
 
     /// The time of a row; `None` where the text is none, or beyond what a run can last.
@@ -62,9 +64,11 @@ impl Clock {
         (nanos <= LONGEST.as_nanos()).then(|| SimTime::from_nanos(nanos))
     }
 
-    /// What is earlier than the first is earlier than the line before it, too, or than one before that.
+    /// What is earlier than the first is told apart: it has no time.
     fn since_first(&mut self, nanos: i128) -> i128 {
-        (nanos - *self.first.get_or_insert(nanos)).max(0)
+        let since = nanos - *self.first.get_or_insert(nanos);
+        self.is_before_first = since < 0;
+        since.max(0)
     }
 }
 

@@ -63,7 +63,7 @@ pub(super) fn rows(
             let time = text(0)?;
             clock.read(&time).ok_or_else(|| (Some(0), format!("is not a time, found {}", quoted(&time))))?
         };
-        if at < last {
+        if at < last || clock.is_before_first {
             return Err((Some(0), "is earlier than the line before it".to_owned()));
         }
         last = at;

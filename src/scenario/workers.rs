@@ -1,7 +1,8 @@
 //! Reading pools of workers: how many, how they are spread, whose job goes first, when they die, how their number follows
 //! the queue.
 
-use super::context::each;
+use super::alerts::often;
+use super::context::{Context, each};
 use super::distribution::{Measure, distribution};
 use super::traffic::MOST_WORKERS;
 use crate::document::{Fault, Field, Reader};
@@ -18,16 +19,16 @@ const MOST_PREFETCHED: u64 = 10_000;
 pub(super) type ReadPool<'a> = (&'a str, Option<WorkerPool>);
 
 /// Reads all pools.
-pub(super) fn pools<'a>(field: Option<&Field<'a>>) -> Vec<ReadPool<'a>> {
+pub(super) fn pools<'a>(field: Option<&Field<'a>>, context: &Context<'_>) -> Vec<ReadPool<'a>> {
     let Some(reader) = field.and_then(|field| field.table("pools of workers")) else { return Vec::new() };
-    let pools = each(&reader, MOST_POOLS, "pools", |name, field| Some((name, pool(name, field))));
+    let pools = each(&reader, MOST_POOLS, "pools", |name, field| Some((name, pool(name, field, context))));
     reader.finish();
     pools.into_iter().flatten().collect()
 }
 
-fn pool(name: &str, field: &Field<'_>) -> Option<WorkerPool> {
+fn pool(name: &str, field: &Field<'_>, context: &Context<'_>) -> Option<WorkerPool> {
     let reader = field.table("a pool's settings")?;
-    let scale = reader.maybe("scale", scale);
+    let scale = reader.maybe("scale", |field| scale(field, context));
     let most = match (reader.get("count"), &scale) {
         (Some(field), Some(None)) => field.whole(1..=MOST_WORKERS).map(|count| count as u32),
         (Some(field), Some(Some(_))) => {
@@ -89,7 +90,7 @@ fn crashes(field: &Field<'_>) -> Option<Crashes> {
 const SHORTEST_LIFE: f64 = 1.0;
 
 /// How the number of workers follows the queue, and the most that there may be.
-fn scale(field: &Field<'_>) -> Option<(Scale, u32)> {
+fn scale(field: &Field<'_>, context: &Context<'_>) -> Option<(Scale, u32)> {
     let reader = field.table("how the number of workers follows the queue")?;
     let number = |key, hint: &str| {
         let field = reader.need(key, hint)?;
@@ -104,7 +105,7 @@ fn scale(field: &Field<'_>) -> Option<(Scale, u32)> {
         return field.must("be `from` or more", "raise it, or lower `from`");
     }
     let time = |key, default| reader.or(key, SimDuration::from_secs(default), Field::duration);
-    let look_every = reader.or("look_every", SimDuration::from_secs(30), Field::positive_duration);
+    let look_every = reader.or("look_every", SimDuration::from_secs(30), |field| often(field, context));
     let (up_after, down_after, start) = (time("up_after", 0), time("down_after", 300), time("start", 0));
     reader.finish();
     let scale = Scale {

@@ -45,6 +45,8 @@ pub(super) struct Docket {
     pub(super) redeliveries: u32,
     /// Runs of it that are under way.
     pub(super) running: u32,
+    /// Its newest message, as long as it is there; `None` once that was forgotten.
+    pub(super) newest: Option<u32>,
 }
 
 /// What is known of a run beside its record.

@@ -412,3 +412,22 @@ fn what_means_nothing_is_refused_with_a_remedy() {
         .unwrap_or_default();
     assert_eq!(outside[0].0, "only a queue puts jobs back without using an attempt");
 }
+
+#[test]
+fn who_is_killed_while_it_connects_has_sent_nothing() {
+    // The connection would stand at 1.5 s; the run is killed at 1 s.
+    let text = world("count = 1", "client = \"plain\"\nqueue = { timeout = \"1s\" }", r#"["0s"]"#);
+    let text = text.replace("latency = \"10s\"", "latency = \"4s\", connect = \"1500ms\"");
+    for servers in ["", "[provider.capacity]\nservers = 1\n"] {
+        let run = Run::of(&read(&format!("{text}{servers}")), 1);
+        let numbers = ["effects", "server_s", "wasted_server_s"].map(|key| run.number(&format!("classes.job.{key}")));
+        assert_eq!(numbers, [0.0; 3], "{servers}");
+    }
+}
+
+#[test]
+fn a_pool_that_looks_too_often_is_refused() {
+    let scale = "scale = { from = 1, to = 2, jobs_per_worker = 1, look_every = \"1us\" }";
+    let faults = said(&world(scale, "client = \"plain\"", r#"["0s"]"#)).unwrap_err();
+    assert_eq!(faults[0].0, "is too often: the run has more than 10000000 of them");
+}

@@ -116,6 +116,15 @@ fn faults_of_a_file_are_told_with_their_line_and_column() {
             "line 7 of `t.csv`, column \"n\", is no number of tokens, found \"1e9\"",
         ]
     );
+    // Counted from the first row, there is nothing before it.
+    for (unit, rows) in
+        [("date", ["2023-11-16 18:17:09", "2023-11-16 18:17:03"]), ("unix", ["1700158629", "1700158623"])]
+    {
+        assert_eq!(
+            faults(&format!("time_unit = \"{unit}\""), &format!("t,n\n{},5\n{},5\n", rows[0], rows[1])),
+            ["line 3 of `t.csv`, column \"t\", is earlier than the line before it"]
+        );
+    }
     assert_eq!(faults("", "t,m\n1,5\n"), ["`t.csv` has no column \"n\""]);
     assert_eq!(faults("where = { n = 6, k = \"x\" }", "t,n\n1,5\n"), ["`t.csv` has no column \"k\""]);
     assert_eq!(faults("where = { n = 6 }", "t,n\n1,5\n"), ["`t.csv` has no rows"]);
@@ -301,6 +310,18 @@ fn crowd(more: &str, clients: &'static str, quantiles: &'static str) -> Result<S
         Refusal::Faulty { faults, .. } => faults.into_iter().map(|fault| fault.message).collect(),
         Refusal::Whole { message, .. } => vec![message],
     })
+}
+
+#[test]
+fn sessions_and_recorded_clients_share_a_class() {
+    // 1,020 arrivals of the trace, as below, and of one session whose tasks take 1 s a first one at once and 599 more.
+    let text = "horizon = \"1h\"\n[clients.plain]\nlayers = []\n[traffic.t]\nkind = \"turns\"\nclient = \"plain\"\narrivals = [\n\
+                { trace = { file = \"c.csv\", format = \"servegen\" } }, { sessions = 1, think = \"5s\" }]\n\
+                steps = [{ name = \"a\", latency = \"1s\", input_tokens = 1 }]\n";
+    let open = |_: &str| text_of(CLIENTS);
+    let scenario = load(&Source { trace: &open, ..Source::new("both.toml", text) }).unwrap();
+    let session = arrived(&scenario).len() - 1_020;
+    assert!((599..=600).contains(&session), "{session}");
 }
 
 #[test]

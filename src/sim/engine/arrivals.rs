@@ -75,7 +75,8 @@ impl<O: Observer> Engine<'_, O> {
         let now = self.now();
         let origins = &mut self.states[class as usize].origins;
         let session = origins.of(slot);
-        if session != NO_ORIGIN {
+        // Arrivals of open processes have none, or another kind of origin.
+        if session < origins.sessions() {
             let next = origins.next(session, now);
             self.schedule_session(class, session, next);
         }

@@ -59,13 +59,10 @@ impl<'a, O: Observer> Engine<'a, O> {
             self.forget_task(class, task);
             return None;
         }
-        Some(deliveries.messages.insert(Message {
-            task,
-            copies: 1,
-            queued: 1,
-            due: SimTime::NEVER,
-            ..Message::default()
-        }))
+        let message = Message { task, copies: 1, queued: 1, due: SimTime::NEVER, ..Message::default() };
+        let message = deliveries.messages.insert(message);
+        deliveries.docket(task).newest = Some(message);
+        Some(message)
     }
 
     /// A job is to begin at `at` at the earliest, and its delay is spent in a process: says whether that is so, and then
@@ -358,6 +355,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
         let task = known.task;
         docket.messages -= 1;
+        docket.newest = docket.newest.filter(|newest| *newest != message);
         self.states[class as usize].deliveries.messages.remove(message);
         self.forget_task(class, task);
     }

@@ -33,7 +33,9 @@ impl<O: Observer> Engine<'_, O> {
             return;
         }
         state.deliveries.docket(task).is_over = true;
-        for run in self.states[class as usize].runs.slots() {
+        // Most jobs have no run, and one message.
+        let runs = if docket.running > 0 { self.states[class as usize].runs.slots() } else { Vec::new() };
+        for run in runs {
             let record = self.states[class as usize].runs.get(run);
             let is_own = record.slot == task && record.doing != Doing::Dropped;
             if is_own && let Some(watch) = self.watch(class, run) {
@@ -45,7 +47,14 @@ impl<O: Observer> Engine<'_, O> {
             }
         }
         self.end_without_run(class, task, Fate::Abandoned, |_| {});
-        for message in self.states[class as usize].deliveries.messages.slots() {
+        let deliveries = &mut self.states[class as usize].deliveries;
+        let docket = *deliveries.docket(task);
+        let messages = match docket.newest {
+            _ if docket.messages == 0 => Vec::new(),
+            Some(only) if docket.messages == 1 => vec![only],
+            _ => deliveries.messages.slots(),
+        };
+        for message in messages {
             let known = self.states[class as usize].deliveries.messages.get_mut(message);
             if known.task == task {
                 (known.is_delivered, known.due, known.is_settled) = (false, SimTime::NEVER, true);

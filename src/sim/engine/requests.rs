@@ -243,7 +243,9 @@ impl<O: Observer> Engine<'_, O> {
         if !served.wasted {
             cell.wasted_server_nanos += served.nanos_from(served.from, horizon);
         }
-        if self.scenario.provider.abandoned == Abandoned::Cancelled && served.until > now {
+        // What is not written yet does not arrive.
+        let stops = self.scenario.provider.abandoned == Abandoned::Cancelled || served.from > now;
+        if stops && served.until > now {
             let spared = served.nanos_from(now, horizon);
             cell.server_nanos -= spared;
             cell.wasted_server_nanos -= spared;

@@ -279,7 +279,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         // Who leaves before its turn comes is late by then, where the servers look.
         let looks = self.station().settings.late == Late::Dropped;
         let carried_out = match abandoned {
-            Abandoned::Served => is_served || !looks,
+            // What is not written yet does not arrive.
+            Abandoned::Served => is_served || !looks && job.stage != Stage::Coming,
             Abandoned::Skipped | Abandoned::Dequeued => is_served,
             Abandoned::Cancelled => false,
         };
