@@ -152,6 +152,7 @@ pub(crate) fn breaker() -> Guard {
         trip: Trip::share(1, 0.0),
         open: OpenTime::fixed(SimDuration::from_secs(1)),
         when_open: WhenOpen::Reject,
+        gates_retries: false,
         pauses_workers: false,
         half_open: HalfOpen::with(0, WhenOpen::Reject),
         late: Late::IGNORED,

@@ -206,6 +206,7 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
             trip: Trip::share(20, 0.3),
             open: OpenTime::fixed(SimDuration::from_mins(1)),
             when_open: WhenOpen::Reject,
+            gates_retries: false,
             pauses_workers: true,
             half_open: HalfOpen::with(0, WhenOpen::Reject),
             late: Late::IGNORED,

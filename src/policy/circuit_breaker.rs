@@ -48,6 +48,8 @@ pub struct CircuitBreaker {
     pub open: OpenTime,
     /// What it does to those who want to pass while it is open.
     pub when_open: WhenOpen,
+    /// Whether it stands in the way of retries only: the first request for a step passes, and its result counts.
+    pub gates_retries: bool,
     /// Whether workers stop taking jobs from the queue while it is open.
     pub pauses_workers: bool,
     /// How it tries whether the upstream is well again.
@@ -297,6 +299,7 @@ mod tests {
             trip: Trip::share(20, 0.3),
             open: OpenTime::fixed(SimDuration::from_mins(1)),
             when_open: WhenOpen::Reject,
+            gates_retries: false,
             pauses_workers: false,
             half_open: HalfOpen::with(0, WhenOpen::Reject),
             late: Late::IGNORED,

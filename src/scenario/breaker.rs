@@ -57,6 +57,10 @@ fn settings(reader: Reader<'_>) -> Option<CircuitBreaker> {
     let when_open = reader.need("when_open", r#"write "reject" or "hold""#);
     let when_open = when_open.and_then(|field| field.word(&[("reject", WhenOpen::Reject), ("hold", WhenOpen::Hold)]));
     let pauses = reader.or("pauses_workers", false, Field::truth);
+    let gates = reader.or("gates", false, |field| field.word(&[("all", false), ("retries", true)]));
+    if let (Some(true), Some(true), Some(field)) = (gates, pauses, reader.get("pauses_workers")) {
+        return field.wrong("keeps workers from first requests, and `gates` is \"retries\"", "leave one of them out");
+    }
     let half_open = half_open(&reader, when_open);
     let late = late(&reader, counts);
     let words = [("clear", OnClose::Clear), ("keep", OnClose::Keep), ("count_probe", OnClose::CountProbe)];
@@ -74,6 +78,7 @@ fn settings(reader: Reader<'_>) -> Option<CircuitBreaker> {
         trip: trip?,
         open: OpenTime { end_included: end_included?, ..open? },
         when_open: when_open?,
+        gates_retries: gates?,
         pauses_workers: pauses?,
         half_open: half_open?,
         late: late?,

@@ -141,6 +141,11 @@ impl<'a> Bank<'a> {
         self.guards[guard].is_by_chance()
     }
 
+    /// Whether a guard stands in the way of retries only.
+    pub(super) fn gates_retries(&self, guard: usize) -> bool {
+        matches!(&self.guards[guard].mechanism, Mechanism::Breaker(breaker) if breaker.gates_retries)
+    }
+
     /// What the guard says to someone who wants to pass.
     ///
     /// `patience` is how long the run's client waits for a connection of a pool, `chance` a uniform number for a guard

@@ -165,3 +165,22 @@ fn an_adaptive_throttle_asks_for_k_times_what_is_accepted() {
         assert!((most * 0.97..most * 1.05).contains(&sent), "{k}: {sent}");
     }
 }
+
+#[test]
+fn a_breaker_of_the_retries_lets_every_first_request_pass() {
+    // By hand: the failure of 0.1 s opens it for a minute. The retry of 5.1 s is refused, so the first turn fails then; the
+    // turn of 10 s passes it, meets the fault and has no retry either; the one of 20 s is served.
+    let guard = |gates: &str| {
+        format!(
+            "[guards.fuse]\nbreaker = {{ counts = \"responses\", of = [503], consecutive = 1, open = \"1m\", \
+             when_open = \"reject\", gates = \"{gates}\" }}"
+        )
+    };
+    let behind = |gates: &str| {
+        outage(&guard(gates), &format!(r#"{{ guard = "fuse" }}, {AGAIN}"#), r#""0s", "10s", "20s""#, "15s")
+    };
+    assert_eq!(ends(&behind("retries")), [5.1, 15.1, 21.0]);
+    assert_eq!(ends(&behind("all")), [5.1, 10.0, 20.0]);
+    let refused = |gates: &str| Run::of(&read(&behind(gates)), 1).count("guards.fuse.refused");
+    assert_eq!((refused("retries"), refused("all")), (2, 3));
+}

@@ -71,6 +71,9 @@ impl Host for Walker<'_, '_> {
     }
 
     fn pass(&mut self, guard: usize, now: SimTime) -> Gate {
+        if self.run.ordinal == 0 && self.bank.gates_retries(guard) {
+            return Gate::Pass;
+        }
         let asker = self.asker();
         let patience = self.stack.client.patience().timeouts.pool;
         let chance = if self.bank.is_by_chance(guard) { self.chance(guard) } else { 0.0 };

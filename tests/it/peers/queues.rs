@@ -143,10 +143,19 @@ fn surge() -> Vec<Row> {
 
 /// "retrystorm" by `DogukanKat`, seeds 42 to 46: successes a second before, in and after an overload of ten seconds.
 fn window() -> Vec<Row> {
+    // A breaker of the last fifty outcomes, which opens for 2 s and stands in the way of retries only.
+    const VALVE: &str = "[guards.valve]\nscope = \"global\"\n[guards.valve.breaker]\ncounts = \"responses\"\nlast = 50\n\
+                         of = [\"timeout\", 503]\nthreshold = 0.5\nat_threshold = \"opens\"\nopen = \"2s\"\nprobes = 1\n\
+                         when_open = \"reject\"\ngates = \"retries\"\n";
     let goodput = |attempts: u32, layer: &str| {
+        let (inside, guards, layer) = match layer.strip_prefix("valve") {
+            Some(layer) => ("{ guard = \"valve\" }, ", VALVE, layer),
+            None => ("", "", layer),
+        };
         let scenario = read(&format!(
             r#"
             horizon = "60s"
+            {guards}
             [provider.capacity]
             servers = 10
             queue = 100
@@ -156,7 +165,7 @@ fn window() -> Vec<Row> {
             overload = {{ from = "20s", until = "30s" }}
             later = {{ from = "30s", until = "60s" }}
             [clients.caller]
-            layers = [{{ name = "sdk", max_attempts = {attempts}, retry_on = ["timeout", 503], timeout = "50ms"{layer} }}]
+            layers = [{inside}{{ name = "sdk", max_attempts = {attempts}, retry_on = ["timeout", 503], timeout = "50ms"{layer} }}]
             [traffic.turn]
             kind = "turns"
             client = "caller"
@@ -189,6 +198,7 @@ fn window() -> Vec<Row> {
         row("exponentially", 6, &exponentially, [598.0, 8.0, 0.0]),
         row("with full jitter", 6, &jitter, [597.0, 8.0, 0.0]),
         row("with a shared token bucket", 6, &bucket, [598.0, 7.4, 599.0]),
+        row("with a breaker of the retries", 6, &format!("valve{fixed}"), [598.0, 7.4, 598.0]),
     ]
 }
 
