@@ -7,6 +7,7 @@
 //! - `hints`: what the server asks for, and what each generation of clients makes of it.
 //! - `timeouts`: how long a timeout times its tries is.
 //! - `ladders`: how long waits really are, and which overload they outlast.
+//! - `quotas`: how many retries of an outage a quota pays for, and who shares it.
 //! - `table`: what is right and what comes out, side by side, for `docs/validation.md`.
 //! - `workers`: who waits for workers that sleep, and who is left with nothing.
 
@@ -17,6 +18,7 @@ mod layers;
 mod limits;
 mod outlived;
 mod queues;
+mod quotas;
 mod table;
 mod timeouts;
 mod workers;
