@@ -154,6 +154,10 @@ pub fn measures(scenarios: &[&Scenario]) -> Vec<Measure> {
         let leads = !class.is_live() || !has_jobs;
         for (part, _) in &parts {
             of_class(class, part, leads, part == storm, &mut out);
+            if *part == Part::Whole && scenarios.iter().any(|scenario| scenario.may_abandon(&class.name)) {
+                let of = Of::Class { name: class.name.clone(), live: class.is_live() };
+                out.push(measure(part, of, "abandoned", Kind::Count, true));
+            }
             of_money(scenarios, class, part, &mut out);
         }
         factors(scenarios, class, storm, &mut out);

@@ -15,12 +15,16 @@ pub struct Sample {
     pub arrived: u64,
     /// Tasks that got all their answers.
     pub delivered: u64,
-    /// Tasks that were given up.
+    /// Tasks that failed.
     pub failed: u64,
+    /// Tasks whose time was over before they were done, or that were thrown away.
+    pub abandoned: u64,
     /// Tasks that met a 429.
     pub with_429: u64,
     /// Tasks that met a 529 or a 503.
     pub with_overload: u64,
+    /// Tasks that met any of these.
+    pub refused: u64,
     /// Calls that began.
     pub calls: u64,
     /// Requests that were sent.
@@ -52,8 +56,10 @@ impl Sample {
             sample.arrived += cell.offered;
             sample.delivered += cell.delivered;
             sample.failed += cell.failed;
+            sample.abandoned += cell.jobs.abandoned;
             sample.with_429 += cell.tasks_with_429;
             sample.with_overload += cell.tasks_with_overload;
+            sample.refused += cell.tasks_refused;
             sample.calls += cell.calls;
             sample.requests += cell.requests;
             sample.throttled += cell.requests_with_429;
@@ -71,8 +77,10 @@ impl Sample {
             arrived: self.arrived - then.arrived,
             delivered: self.delivered - then.delivered,
             failed: self.failed - then.failed,
+            abandoned: self.abandoned - then.abandoned,
             with_429: self.with_429 - then.with_429,
             with_overload: self.with_overload - then.with_overload,
+            refused: self.refused - then.refused,
             calls: self.calls - then.calls,
             requests: self.requests - then.requests,
             ended: self.ended - then.ended,
@@ -88,9 +96,7 @@ impl Sample {
             Watched::TasksWith429 | Watched::Requests429 => self.with_429,
             Watched::TasksWithOverload | Watched::RequestsOverload => self.with_overload,
             Watched::Failed => self.failed,
-            Watched::RequestsFailed | Watched::RequestsPerCall | Watched::Requests | Watched::Queue => {
-                self.with_429 + self.with_overload
-            }
+            Watched::RequestsFailed | Watched::RequestsPerCall | Watched::Requests | Watched::Queue => self.refused,
         }
     }
 
@@ -99,7 +105,7 @@ impl Sample {
         match of {
             Watched::TasksWith429 => (self.with_429, self.arrived),
             Watched::TasksWithOverload => (self.with_overload, self.arrived),
-            Watched::Failed => (self.failed, self.failed + self.delivered),
+            Watched::Failed => (self.failed, self.failed + self.abandoned + self.delivered),
             Watched::Requests429 => (self.throttled, self.ended),
             Watched::RequestsOverload => (self.overloaded, self.ended),
             Watched::RequestsFailed => (self.ended - self.answered, self.ended),

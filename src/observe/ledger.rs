@@ -90,6 +90,8 @@ pub struct Counts {
     pub tasks_with_429: u64,
     /// Tasks that met at least one 529 or 503.
     pub tasks_with_overload: u64,
+    /// Tasks that met at least one of all these.
+    pub tasks_refused: u64,
     /// Runs of the tasks that arrived here.
     pub runs: u64,
     /// Steps that those runs reached.
@@ -339,6 +341,7 @@ impl Counts {
         self.failed += other.failed;
         self.tasks_with_429 += other.tasks_with_429;
         self.tasks_with_overload += other.tasks_with_overload;
+        self.tasks_refused += other.tasks_refused;
         self.runs += other.runs;
         self.steps_reached += other.steps_reached;
         self.task_requests += other.task_requests;

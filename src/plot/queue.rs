@@ -156,9 +156,12 @@ fn note(view: &View<'_>, class: usize) -> Option<Note> {
     let slowest =
         at(&["latency_s", "max"]).map_or(String::new(), |s| format!(", the slowest after {}", number::time(s)));
     // What the end of the run cuts off is neither: without it the numbers would not add up.
-    let unfinished = at(&["unfinished"]).filter(|n| *n > 0.0);
-    let unfinished = unfinished.map_or(String::new(), |n| format!(", {} unfinished", number::count(n)));
-    let text = format!("{} failed for good{unfinished}{delivered}{slowest}", facts.tasks(class));
+    let rest = |fate: &'static str| {
+        let some = at(&[fate]).filter(|n| *n > 0.0);
+        some.map_or(String::new(), |n| format!(", {} {fate}", number::count(n)))
+    };
+    let (abandoned, unfinished) = (rest("abandoned"), rest("unfinished"));
+    let text = format!("{} failed for good{abandoned}{unfinished}{delivered}{slowest}", facts.tasks(class));
     let number = format!("{} of {}", number::count(failed), number::count(offered));
     Some(Note::new(number, text).spread(facts.spread(&["classes", name, "failed"], number::count)))
 }

@@ -24,16 +24,24 @@ fn sentence(subject: &Subject<'_>, alert: &Alert) -> Option<String> {
     };
     let who = tasks(&subject.scenario.traffic[alert.class]);
     let hit = Unit::Count.figure(figure("hit_before"));
-    let start = match (subject.result.replicates, figure("fired_s")) {
+    let fired_at = figure("fired_s");
+    let start = match (subject.result.replicates, fired_at) {
         (Some(runs), Some(Figure::Many { statistic: Some(statistic), .. })) => {
             format!("{name} fired in {} of {} runs,", count(statistic.n as f64), count(runs as f64))
         }
         _ => format!("{name} fired"),
     };
-    let mean = if subject.is_replicated() { " (means)" } else { "" };
+    // A mean says nothing of the runs that ended before.
+    let left = runs_of(fired_at).saturating_sub(runs_of(figure("cleared_s")));
     let end = match figure("cleared_s").and_then(Figure::center) {
-        Some(cleared) => format!("cleared at minute {}{}{mean}", minute(cleared), within("cleared_s")),
-        None => format!("was firing when the run ended{mean}"),
+        Some(cleared) if left == 0 => format!("cleared at minute {}{}", minute(cleared), within("cleared_s")),
+        Some(cleared) => format!(
+            "cleared at minute {}{}; in {} of them it was firing when the run ended",
+            minute(cleared),
+            within("cleared_s"),
+            count(left as f64)
+        ),
+        None => "was firing when the run ended".to_owned(),
     };
     let again = fired.center().filter(|times| *times > 1.0).map_or(String::new(), |_| {
         let seconds = figure("firing_s").and_then(Figure::center).unwrap_or(0.0);
@@ -42,6 +50,14 @@ fn sentence(subject: &Subject<'_>, alert: &Alert) -> Option<String> {
     });
     let (at, within, met) = (minute(at), within("fired_s"), met(alert.of));
     Some(format!("{start} at minute {at}{within}, when {hit} {who} had {met}, and {end}{again}"))
+}
+
+/// In how many runs a figure over replicates is defined.
+fn runs_of(figure: Option<&Figure>) -> u64 {
+    match figure {
+        Some(Figure::Many { statistic: Some(statistic), .. }) => statistic.n,
+        Some(Figure::Many { statistic: None, .. } | Figure::One(_)) | None => 0,
+    }
 }
 
 /// What those have met who are counted as hit.
@@ -71,4 +87,79 @@ pub fn rule(subject: &Subject<'_>, alert: &Alert) -> String {
     let class = &subject.scenario.traffic[alert.class].name;
     let over = if alert.of == Watched::Queue { String::new() } else { format!(", over {}", time(alert.over)) };
     format!("{} of {class} {side} {threshold}{held}{over}, looked at every {}", alert.of.word(), time(alert.every))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::{Number, Tree};
+    use crate::report::fixture;
+    use crate::units::SimDuration;
+
+    fn alert() -> Alert {
+        let minute = SimDuration::from_mins(1);
+        Alert {
+            name: "paging".into(),
+            class: 1,
+            of: Watched::TasksWith429,
+            threshold: 0.02,
+            above: true,
+            over: minute,
+            holds_for: minute.times(3),
+            clears_after: SimDuration::ZERO,
+            every: SimDuration::from_secs(15),
+            minimum: 1,
+        }
+    }
+
+    /// What is said where the figures are these.
+    fn said(replicates: Option<u64>, figures: Vec<(&str, Figure)>) -> String {
+        let (mut scenario, mut result) = (fixture::scenario(), fixture::single());
+        scenario.alerts = vec![alert()];
+        result.replicates = replicates;
+        let table = figures.into_iter().map(|(key, figure)| (key.to_owned(), Tree::Leaf(figure)));
+        let table = Tree::Table(vec![("paging".to_owned(), Tree::Table(table.collect()))]);
+        result.figures = Tree::Table(vec![("alerts".to_owned(), table)]);
+        alerts(&Subject::new(&scenario, &result)).remove(0)
+    }
+
+    #[test]
+    fn runs_in_which_it_never_cleared_are_not_left_out_of_the_sentence() {
+        let many = |n: u64, mean: f64| {
+            let mut statistic = fixture::statistic(mean, mean, mean);
+            statistic.n = n;
+            Figure::Many { statistic: Some(statistic), whole: false }
+        };
+        let of = |cleared: Figure| {
+            let fired = [("fired", many(200, 0.9)), ("fired_s", many(180, 2_100.0)), ("hit_before", many(180, 26.0))];
+            said(Some(200), fired.into_iter().chain([("cleared_s", cleared)]).collect())
+        };
+        // The first fault of the fixture begins at minute 10, which is minute 0 of all reports.
+        let start =
+            "`paging` fired in 180 of 200 runs, at minute 25 [25, 25], when 26 [26, 26] live turns had met a 429, and ";
+        assert_eq!(of(many(180, 2_400.0)), format!("{start}cleared at minute 30 [30, 30]"));
+        let some = format!("{start}cleared at minute 30 [30, 30]; in 30 of them it was firing when the run ended");
+        assert_eq!(of(many(150, 2_400.0)), some);
+        let none = Figure::Many { statistic: None, whole: false };
+        assert_eq!(of(none), format!("{start}was firing when the run ended"));
+    }
+
+    #[test]
+    fn a_single_run_says_when_and_an_idle_alert_says_so() {
+        let one = |value: f64| Figure::One(Number::real(value));
+        let never = vec![("fired", one(0.0)), ("fired_s", one(f64::NAN))];
+        assert_eq!(said(None, never), "`paging` never fired");
+        let twice = vec![
+            ("fired", one(2.0)),
+            ("fired_s", one(2_100.0)),
+            ("cleared_s", one(2_400.0)),
+            ("hit_before", one(26.0)),
+            ("firing_s", one(400.0)),
+        ];
+        assert_eq!(
+            said(None, twice),
+            "`paging` fired at minute 25, when 26 live turns had met a 429, and cleared at minute 30; it fired 2 times, \
+             6.7 min in all"
+        );
+    }
 }

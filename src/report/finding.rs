@@ -3,19 +3,20 @@
 
 use crate::experiment::Figure;
 
+use super::lost::{failed, lost};
 use super::quantity::{Unit, modes_of};
 use super::story::{Multiplied, Scope, Story, Subject};
 use super::tally::tally;
-use super::words::{capitalised, counted, readable, requests, spelled, task, tasks};
+use super::words::{capitalised, readable, requests, spelled, tasks};
 
 /// Below this many requests per request needed nothing was amplified worth a headline.
 const AMPLIFIED: f64 = 1.5;
 
 /// The smallest share of tasks that a finding calls out: below 1 % it is noise in most runs.
-const NOTABLE: f64 = 0.01;
+pub(super) const NOTABLE: f64 = 0.01;
 
 /// From this share on, failure is said to be total.
-const ALL: f64 = 0.999;
+pub(super) const ALL: f64 = 0.999;
 
 /// The finding of a run, in one sentence.
 pub fn finding(subject: &Subject<'_>) -> String {
@@ -119,37 +120,6 @@ fn effects(subject: &Subject<'_>, story: &Story<'_>) -> Vec<String> {
     });
     out.extend(late);
     out
-}
-
-/// "no report lost", or how few.
-fn lost(subject: &Subject<'_>, story: &Story<'_>) -> String {
-    let failed = story.figure(subject, &["failed"]);
-    if failed.and_then(Figure::center).is_some_and(|failed| failed > 0.0) {
-        let offered = story.value(subject, &["offered"]).unwrap_or(0.0).round();
-        return format!("{} of {} lost", Unit::Count.figure(failed), counted(offered, story.cause));
-    }
-    format!("no {} lost", task(story.cause))
-}
-
-/// "73 of 140 reports failed", with the share.
-fn failed(subject: &Subject<'_>, story: &Story<'_>) -> Option<(String, f64)> {
-    let (failed, offered) = (story.value(subject, &["failed"])?, story.value(subject, &["offered"])?);
-    let share = failed / offered;
-    if !(share >= NOTABLE || (failed >= 1.0 && !subject.is_replicated())) {
-        return None;
-    }
-    let tense = if subject.is_replicated() { "fail" } else { "failed" };
-    if share >= ALL && offered.round() == 1.0 {
-        return Some((
-            format!("the only {} {tense}{}", task(story.cause), if tense == "fail" { "s" } else { "" }),
-            share,
-        ));
-    }
-    if share >= ALL {
-        return Some((format!("every one of {} {tense}", counted(offered.round(), story.cause)), share));
-    }
-    let failed = Unit::Count.figure(story.figure(subject, &["failed"]));
-    Some((format!("{failed} of {} {tense}", counted(offered.round(), story.cause)), share))
 }
 
 /// "the recovery burst gave 23 % of live turns a 429".

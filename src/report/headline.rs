@@ -124,7 +124,9 @@ pub fn place(scope: Scope<'_>) -> String {
 /// What became of the others.
 fn delivered(subject: &Subject<'_>, story: &Story<'_>, place: &str) -> String {
     let fate = |key: &str| format!("{} {key}", Unit::Count.brief(story.figure(subject, &[key])));
-    format!("{}, {}, {place}", fate("delivered"), fate("unfinished"))
+    let abandoned = story.value(subject, &["abandoned"]).is_some_and(|n| n > 0.0);
+    let abandoned = if abandoned { format!("{}, ", fate("abandoned")) } else { String::new() };
+    format!("{}, {abandoned}{}, {place}", fate("delivered"), fate("unfinished"))
 }
 
 fn multiplied(subject: &Subject<'_>, story: &Story<'_>, to_the_end: bool) -> String {

@@ -26,6 +26,7 @@ pub mod interventions;
 pub mod jobs;
 pub mod json;
 pub mod limit_presets;
+mod lost;
 pub mod model_table;
 pub mod phase_table;
 pub mod presets;

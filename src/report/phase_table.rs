@@ -54,6 +54,8 @@ fn rows(subject: &Subject<'_>, phases: &[&str], class: &TrafficClass) -> Vec<Row
     if !class.is_live() {
         rows.push(main(format!("{} arrived", tasks(class)), &["offered"]));
         rows.push(failed(cells(&["failed"])));
+        let abandoned = cells(&["abandoned"]);
+        rows.push(Row { label: "abandoned".to_owned(), word: None, ..failed(abandoned) });
     }
     rows.push(main(format!("{} requests", readable(&class.name)), &["requests"]));
     for status in failures(subject, &class.name) {

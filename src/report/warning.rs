@@ -87,7 +87,9 @@ fn unfinished(subject: &Subject<'_>) -> Vec<Warning> {
 
 fn survivors(subject: &Subject<'_>) -> Option<Warning> {
     let story = Story::of(subject)?;
-    let share = story.value(subject, &["failed_share"])?;
+    let (failed, offered) = (story.value(subject, &["failed_share"])?, story.value(subject, &["offered"])?);
+    let abandoned = story.value(subject, &["abandoned"]).unwrap_or(0.0);
+    let share = failed + abandoned / offered;
     if share <= SURVIVORS || story.value(subject, &["delivered"]).unwrap_or(0.0) == 0.0 {
         return None;
     }
@@ -97,7 +99,11 @@ fn survivors(subject: &Subject<'_>) -> Option<Warning> {
     };
     let who = tasks(story.cause);
     Some(Warning {
-        text: format!("{} of the {who}{place} failed: latency is of the ones that survived", Unit::Share.full(share)),
+        text: format!(
+            "{} of the {who}{place} failed{}: latency is of the ones that survived",
+            Unit::Share.full(share),
+            if abandoned > 0.0 { " or were abandoned" } else { "" }
+        ),
         hint: format!(
             "compare latencies only beside the failed share; a policy that loses no {} may look slower",
             super::words::task(story.cause)

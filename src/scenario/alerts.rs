@@ -1,7 +1,7 @@
 //! Alerts: rules over measured series, as an operator's monitoring would have them. They change nothing in a run; it
 //! tells when each would have fired and cleared, and how many tasks had been hit by then.
 
-use super::context::{Context, each, refer};
+use super::context::{Context, each, often, refer};
 use crate::document::{Field, Reader};
 use crate::units::SimDuration;
 
@@ -105,8 +105,6 @@ impl Watched {
 const MOST: usize = 64;
 /// The most evaluations within one span: a run keeps so many samples of each alert.
 const MOST_SAMPLES: u64 = 10_000;
-/// The most evaluations of a run.
-const MOST_EVALUATIONS: u64 = 10_000_000;
 
 /// Reads all alerts.
 pub(super) fn alerts(field: Option<&Field<'_>>, context: &Context<'_>) -> Option<Vec<Alert>> {
@@ -158,19 +156,6 @@ fn threshold(field: &Field<'_>, of: Watched) -> Option<f64> {
         Scale::Rate => field.rate(),
         Scale::Count => field.whole(0..=1_000_000_000).map(|count| count as f64),
     }
-}
-
-/// The time between two evaluations or looks, of which a run has a bounded number.
-pub(super) fn often(field: &Field<'_>, context: &Context<'_>) -> Option<SimDuration> {
-    let every = field.positive_duration()?;
-    let Some(horizon) = context.horizon else { return Some(every) };
-    if horizon.as_nanos() / every.as_nanos() > MOST_EVALUATIONS {
-        return field.wrong(
-            format!("is too often: the run has more than {MOST_EVALUATIONS} of them"),
-            r#"write a longer time, such as "15s""#,
-        );
-    }
-    Some(every)
 }
 
 /// The span over which an alert looks.

@@ -6,7 +6,6 @@ use crate::document::{Field, Reader};
 use crate::provider::Window;
 use crate::random::Distribution;
 use crate::random::distribution::Shape;
-use crate::traffic::arrivals::FirstGap;
 use crate::traffic::{ArrivalProcess, RatePiece};
 use crate::units::parse::FASTEST;
 use crate::units::{SimDuration, SimTime};
@@ -47,7 +46,7 @@ fn process(field: &Field<'_>, context: &Context<'_>) -> Option<ArrivalProcess> {
         }
         Some((family @ ("gamma" | "weibull"), field)) => {
             let (gap, rates) = (gap(family, &reader), rates(&field, &reader, context));
-            gap.zip(rates).map(|((gap, first), (pieces, window))| ArrivalProcess::Spaced { gap, first, pieces, window })
+            gap.zip(rates).map(|(gap, (pieces, window))| ArrivalProcess::Spaced { gap, pieces, window })
         }
         Some(("count", field)) => count(&field, &reader, window(&reader, context)),
         Some(("every", field)) => {
@@ -162,18 +161,17 @@ fn repeated(points: &[(SimTime, f64)], period: SimDuration, end: SimTime) -> Vec
 }
 
 /// Gaps with mean 1.
-fn gap(family: &str, reader: &Reader<'_>) -> Option<(Distribution, FirstGap)> {
+fn gap(family: &str, reader: &Reader<'_>) -> Option<Distribution> {
     let hint = "write the coefficient of variation of the gaps: 1 is Poisson, 3 comes in bursts";
     let field = reader.need("cv", hint)?;
     let cv = field.number(0.01..=10.0)?;
-    let (shape, first) = if family == "gamma" {
-        (Shape::Gamma { mean: 1.0, cv }, FirstGap::gamma(cv))
+    let shape = if family == "gamma" {
+        Shape::Gamma { mean: 1.0, cv }
     } else {
-        let shape = weibull_shape(cv);
-        (Shape::Weibull { mean: 1.0, shape }, FirstGap::weibull(shape))
+        Shape::Weibull { mean: 1.0, shape: weibull_shape(cv) }
     };
-    let gap = Distribution::new(shape).zip(first);
-    gap.or_else(|| field.wrong("cannot be had of this family", "write gamma, or a value between 0.02 and 8"))
+    Distribution::new(shape)
+        .or_else(|| field.wrong("cannot be had of this family", "write gamma, or a value between 0.02 and 8"))
 }
 
 /// The shape of a Weibull distribution with this coefficient of variation: cv² + 1 = Γ(1 + 2/k) / Γ(1 + 1/k)².

@@ -8,7 +8,7 @@ use super::models::Asked;
 use super::trace::Opened;
 use super::trace_rows::BlockNames;
 use crate::document::{Fault, Faults, Field, Reader, near};
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
 /// What reading gives: `None` where something was wrong, and then a fault says what.
 pub(super) type Read<T> = Option<T>;
@@ -67,4 +67,20 @@ pub(super) fn each<'a, T>(
         return vec![None];
     }
     named.iter().map(|(name, field)| read(name, field)).collect()
+}
+
+/// The most times that a run does what it does again and again.
+const MOST_TIMES: u64 = 10_000_000;
+
+/// The time between two evaluations or looks, of which a run has a bounded number.
+pub(super) fn often(field: &Field<'_>, context: &Context<'_>) -> Option<SimDuration> {
+    let every = field.positive_duration()?;
+    let Some(horizon) = context.horizon else { return Some(every) };
+    if horizon.as_nanos() / every.as_nanos() > MOST_TIMES {
+        return field.wrong(
+            format!("is too often: the run has more than {MOST_TIMES} of them"),
+            r#"write a longer time, such as "15s""#,
+        );
+    }
+    Some(every)
 }

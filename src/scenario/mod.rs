@@ -145,6 +145,17 @@ impl Scenario {
         class.queueing.delivery.is_some() || pool.is_some_and(|pool| pool.crashes.is_some() || pool.prefetch.is_some())
     }
 
+    /// Whether jobs of the class of this name may be abandoned: their time is over, or they are thrown away.
+    pub fn may_abandon(&self, class: &str) -> bool {
+        let Some(at) = self.traffic.iter().position(|known| known.name == class) else { return false };
+        let limits_time = self.traffic[at]
+            .queueing
+            .delivery
+            .as_ref()
+            .is_some_and(|delivery| delivery.expires.is_some() || delivery.deadline.is_some());
+        limits_time || self.interventions.iter().any(|done| done.act == Act::Purge { class: at })
+    }
+
     /// The models that a class can ask for, by their index: its steps' own, then those that its clients fall back to.
     pub fn models_of(&self, class: &TrafficClass) -> Vec<u8> {
         let own = class.steps.iter().map(|step| self.provider.model(step.model.as_deref()));

@@ -1,8 +1,7 @@
 //! Reading pools of workers: how many, how they are spread, whose job goes first, when they die, how their number follows
 //! the queue.
 
-use super::alerts::often;
-use super::context::{Context, each};
+use super::context::{Context, each, often};
 use super::distribution::{Measure, distribution};
 use super::traffic::MOST_WORKERS;
 use crate::document::{Fault, Field, Reader};

@@ -126,6 +126,11 @@ impl<'a> Billing<'a> {
         }
     }
 
+    /// The run's request does not arrive.
+    pub(super) fn spare(&mut self, class: u16, run: u32) {
+        take(&mut self.desks[class as usize].runs, run);
+    }
+
     /// What the run has sent is a flight of its hedge.
     pub(super) fn take_off(&mut self, class: u16, run: u32, flight: u32) {
         let desk = &mut self.desks[class as usize];

@@ -40,6 +40,11 @@ pub(super) struct Task {
 pub(super) struct Met(u8);
 
 impl Met {
+    /// Whether nothing was met.
+    pub(super) const fn is_nothing(self) -> bool {
+        self.0 == 0
+    }
+
     /// Marks a kind of answer as met; says whether it was new.
     pub(super) const fn mark(&mut self, kind: AnswerKind) -> bool {
         let bit = 1 << kind as u8;

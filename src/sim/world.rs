@@ -363,7 +363,7 @@ pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
     for class in &scenario.traffic {
         words.push(format!("{} {:?}", class.name, class.enqueue_delay));
         words.extend(class.sizes.as_ref().map(|sizes| format!("{:x}", sizes.digest())));
-        // When its tasks arrive depends on how they are answered: the world is what the sessions are.
+        // When its tasks arrive depends on how they are answered: the world is how many ask and how they think.
         let told = class.arrivals.iter().filter(|_| class.is_closed());
         words.extend(told.map(|process| match process {
             ArrivalProcess::Replay(replay) => format!("{:?} {}", replay.begin, replay.rows.times.len()),

@@ -7,7 +7,7 @@ use super::replay::Replay;
 use super::sessions::Sessions;
 use super::sizes::Said;
 use crate::provider::Window;
-use crate::random::distribution::Shape;
+use crate::random::residual::residual;
 use crate::random::{Distribution, Key, Stream, math};
 use crate::units::{SimDuration, SimTime};
 
@@ -31,12 +31,12 @@ pub enum ArrivalProcess {
         window: Window,
     },
     /// Arrivals with gaps of their own kind between them: wilder than a Poisson process, or more even. Gaps have mean 1 and
-    /// count in expected arrivals, so that a rate that changes stretches them.
+    /// count in expected arrivals, so that a rate that changes stretches them. The process begins in the midst of a gap, as
+    /// if it had been going on for ever: begun with an ordinary gap, one with a coefficient of variation of 3 would have four
+    /// arrivals too many, however long it lasts.
     Spaced {
         /// The gaps, with mean 1.
         gap: Distribution,
-        /// The gap in which the process begins.
-        first: FirstGap,
         /// The pieces in ascending order; the first begins at the window's start.
         pieces: Vec<RatePiece>,
         /// When.
@@ -69,40 +69,6 @@ pub enum ArrivalProcess {
     /// A closed loop: the next arrival of each session waits for the fate of its last one, so that the loop alone
     /// knows when it is.
     Sessions(Box<Sessions>),
-}
-
-/// The first gap of a process that has been going on for ever: whoever begins to look falls into a gap with a probability
-/// in proportion to its length, and somewhere in it (Cox 1962, "Renewal Theory", section 5.4). Begun with an ordinary
-/// gap, a process with a coefficient of variation of 3 would have four arrivals too many, however long it lasts.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FirstGap {
-    /// A gap by length is `scale` times the draw of a gamma distribution to this power.
-    base: Distribution,
-    power: f64,
-    scale: f64,
-}
-
-impl FirstGap {
-    /// Of gamma gaps with mean 1; `None` where there are none with this coefficient of variation.
-    pub fn gamma(cv: f64) -> Option<FirstGap> {
-        // By length, Gamma(k, θ) is Gamma(k + 1, θ), with k = 1 / cv² and θ = cv².
-        let shape = 1.0 / (cv * cv);
-        let base = Distribution::new(Shape::Gamma { mean: 1.0 + cv * cv, cv: 1.0 / (shape + 1.0).sqrt() })?;
-        Some(FirstGap { base, power: 1.0, scale: 1.0 })
-    }
-
-    /// Of Weibull gaps with mean 1 and this shape.
-    pub fn weibull(shape: f64) -> Option<FirstGap> {
-        // By length, (X / scale)^shape is Gamma(1 + 1 / shape, 1).
-        let order = 1.0 + 1.0 / shape;
-        let base = Distribution::new(Shape::Gamma { mean: order, cv: 1.0 / order.sqrt() })?;
-        Some(FirstGap { base, power: 1.0 / shape, scale: 1.0 / libm::tgamma(order) })
-    }
-
-    fn sample(&self, stream: &mut Stream) -> f64 {
-        let gap = self.scale * math::pow(self.base.sample(stream), self.power);
-        stream.next_open() * gap
-    }
 }
 
 /// Where one arrival process stands.
@@ -141,9 +107,9 @@ impl ArrivalProcess {
                 state.reached -= math::ln(state.stream.next_open());
                 invert(pieces, *window, state.reached)
             }
-            ArrivalProcess::Spaced { gap, first, pieces, window } => {
+            ArrivalProcess::Spaced { gap, pieces, window } => {
                 state.reached +=
-                    if made == 0 { first.sample(&mut state.stream) } else { gap.sample(&mut state.stream) };
+                    if made == 0 { residual(gap, &mut state.stream) } else { gap.sample(&mut state.stream) };
                 invert(pieces, *window, state.reached)
             }
             ArrivalProcess::Count { count, pieces, window } => {
@@ -177,9 +143,8 @@ impl ArrivalProcess {
             ArrivalProcess::Poisson { pieces, window } => {
                 ArrivalProcess::Poisson { pieces: pieces.iter().map(faster).collect(), window: *window }
             }
-            ArrivalProcess::Spaced { gap, first, pieces, window } => ArrivalProcess::Spaced {
+            ArrivalProcess::Spaced { gap, pieces, window } => ArrivalProcess::Spaced {
                 gap: gap.clone(),
-                first: first.clone(),
                 pieces: pieces.iter().map(faster).collect(),
                 window: *window,
             },
@@ -286,6 +251,7 @@ fn invert(pieces: &[RatePiece], window: Window, target: f64) -> Option<SimTime> 
 mod tests {
     use super::*;
     use crate::random::Seed;
+    use crate::random::distribution::Shape;
 
     fn minutes(m: u64) -> SimTime {
         SimTime::ZERO + SimDuration::from_mins(m)
@@ -356,7 +322,6 @@ mod tests {
             let Shape::Gamma { cv, .. } = shape else { continue };
             let process = ArrivalProcess::Spaced {
                 gap: Distribution::new(shape).unwrap(),
-                first: FirstGap::gamma(cv).unwrap(),
                 pieces: vec![RatePiece { from: SimTime::ZERO, rate: 2.0 }],
                 window: Window { from: SimTime::ZERO, to: minutes(20_000 / 60) },
             };
@@ -373,17 +338,16 @@ mod tests {
     fn a_process_begins_as_if_it_had_been_going_on() {
         // By hand: six a minute for ten minutes are 60, however wild they are, and one second of it a tenth.
         let weibull = 0.434_8; // A coefficient of variation of about 3.
-        let spaced = |gap: Shape, first: Option<FirstGap>, from: SimTime| ArrivalProcess::Spaced {
+        let spaced = |gap: Shape, from: SimTime| ArrivalProcess::Spaced {
             gap: Distribution::new(gap).unwrap(),
-            first: first.unwrap(),
             pieces: vec![RatePiece { from, rate: 0.1 }],
             window: Window { from, to: minutes(10) },
         };
         let mean =
             |process: &ArrivalProcess| (0..4_000).map(|seed| all(process, seed).len() as f64).sum::<f64>() / 4_000.0;
         for (from, expected, error) in [(SimTime::ZERO, 60.0, 1.2), (minutes(9), 6.0, 0.5)] {
-            let gamma = spaced(Shape::Gamma { mean: 1.0, cv: 3.0 }, FirstGap::gamma(3.0), from);
-            let weibull = spaced(Shape::Weibull { mean: 1.0, shape: weibull }, FirstGap::weibull(weibull), from);
+            let gamma = spaced(Shape::Gamma { mean: 1.0, cv: 3.0 }, from);
+            let weibull = spaced(Shape::Weibull { mean: 1.0, shape: weibull }, from);
             // Three standard errors: 4,000 draws with a deviation of at most 3 · √60, and of about 10.
             for process in [gamma, weibull] {
                 let found = mean(&process);

@@ -88,6 +88,48 @@ fn an_alert_on_a_queue_and_one_on_a_rate() {
 }
 
 #[test]
+fn tasks_are_counted_once_however_they_were_refused_and_none_is_left_out_of_those_that_ended() {
+    // Four requests a turn: 429, 529, 503 and 200. All of the first minute's turns have been refused, each once.
+    let text = |alert: &str| {
+        format!(
+            r#"
+            horizon = "2m"
+            [provider.faults.all]
+            respond = {{ script = "429, 529, 503, 200" }}
+            [clients.app]
+            layers = [{{ name = "sdk", max_attempts = 4, retry_on = [429, 503, 529] }}]
+            [clients.plain]
+            layers = []
+            [traffic.live]
+            kind = "turns"
+            client = "app"
+            arrivals = {{ every = "10s", until = "1m" }}
+            steps = [{{ name = "ask", input_tokens = 1, latency = "0s" }}]
+            [traffic.report]
+            kind = "jobs"
+            client = "plain"
+            workers = 1
+            queue = {{ expires = "1s" }}
+            arrivals = {{ at = ["1s", "2s", "3s", "4s"] }}
+            steps = [{{ name = "write", input_tokens = 1, latency = "1s" }}]
+            [interventions.stop]
+            at = "0s"
+            pause = "report"
+            for = "30s"
+            [alerts.rule]
+            {alert}
+            "#
+        )
+    };
+    let calls = Run::of(&read(&text("class = \"live\"\nof = \"requests_per_call\"\nabove = 3")), 1);
+    assert_eq!(["hit_before", "hit"].map(|key| calls.number(&format!("alerts.rule.{key}"))), [2.0, 6.0]);
+    // Kept from the queue until 30 s, all four reports have expired: they have ended, and none has failed.
+    let failed = Run::of(&read(&text("class = \"report\"\nof = \"failed_share\"\nbelow = \"1%\"\nminimum = 4")), 1);
+    assert_eq!(failed.number("classes.report.abandoned"), 4.0);
+    assert_eq!(failed.number("alerts.rule.fired_s"), 45.0);
+}
+
+#[test]
 fn alerts_that_say_too_little_or_too_much_are_refused() {
     let sound = "horizon = \"1h\"\n[clients.app]\nlayers = []\n[traffic.live]\nkind = \"turns\"\nclient = \"app\"\n\
                  arrivals = { every = \"1s\" }\nsteps = [{ name = \"a\", input_tokens = 1, latency = \"1s\" }]\n\

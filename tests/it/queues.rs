@@ -418,10 +418,11 @@ fn who_is_killed_while_it_connects_has_sent_nothing() {
     // The connection would stand at 1.5 s; the run is killed at 1 s.
     let text = world("count = 1", "client = \"plain\"\nqueue = { timeout = \"1s\" }", r#"["0s"]"#);
     let text = text.replace("latency = \"10s\"", "latency = \"4s\", connect = \"1500ms\"");
+    let prices = "[provider.prices]\nrequest = 1\ninput = 3\noutput = 15\n";
     for servers in ["", "[provider.capacity]\nservers = 1\n"] {
-        let run = Run::of(&read(&format!("{text}{servers}")), 1);
-        let numbers = ["effects", "server_s", "wasted_server_s"].map(|key| run.number(&format!("classes.job.{key}")));
-        assert_eq!(numbers, [0.0; 3], "{servers}");
+        let run = Run::of(&read(&format!("{text}{servers}{prices}")), 1);
+        let numbers = ["effects", "server_s", "wasted_server_s", "bill.total"];
+        assert_eq!(numbers.map(|key| run.number(&format!("classes.job.{key}"))), [0.0; 4], "{servers}");
     }
 }
 

@@ -20,8 +20,8 @@ pub struct Metric {
 enum Source {
     /// A measure as it is.
     Measure(usize),
-    /// The slowest of a class: never where one failed, or where one that arrived in the storm has not come.
-    Slowest { failed: usize, delivered: usize, in_storm: Option<usize> },
+    /// The slowest of a class: never where one failed or was abandoned, or where one that arrived in the storm has not come.
+    Slowest { failed: usize, abandoned: Option<usize>, delivered: usize, in_storm: Option<usize> },
 }
 
 /// A word for a number, and what it stands for.
@@ -96,12 +96,15 @@ impl Metrics {
                 let storm = find(&|m| m.headline && m.key == "amplification").map(|m| m.part);
                 let in_storm = find(&|m| of(m) && Some(&m.part) == storm.as_ref() && m.key == "latency_all_s.max");
                 let in_storm = in_storm.filter(|m| m.part != Part::Whole);
+                let abandoned = find(&|m| of(m) && whole(m, "abandoned"));
+                let or = if abandoned.is_some() { " or was abandoned" } else { "" };
                 let source = Source::Slowest {
                     failed: self.index(failed),
+                    abandoned: abandoned.map(|measure| self.index(measure)),
                     delivered: self.index(delivered),
                     in_storm: in_storm.map(|measure| self.index(measure)),
                 };
-                let meaning = format!("slowest of {class}, never where one failed");
+                let meaning = format!("slowest of {class}, never where one failed{or}");
                 return Some(Metric { word: word.to_owned(), meaning, kind: Kind::Seconds, source });
             }
             path => find(&|m| m.path() == path),
@@ -136,6 +139,7 @@ fn meaning(measure: &Measure) -> String {
         "latency_all_s.p95" => "95 % quantile of the latency of all",
         "tasks_with_429" => "tasks with a 429",
         "failed" => "tasks that failed",
+        "abandoned" => "tasks that were abandoned",
         "failed_share" => "share of tasks that failed",
         "not_delivered_share" => "share of tasks that were not delivered",
         "recovery.total_s" => "time to recover",
@@ -150,8 +154,8 @@ impl Metric {
     pub fn value(&self, row: &[f64]) -> f64 {
         match self.source {
             Source::Measure(index) => row[index],
-            Source::Slowest { failed, delivered, in_storm } => {
-                if row[failed] > 0.0 {
+            Source::Slowest { failed, abandoned, delivered, in_storm } => {
+                if row[failed] > 0.0 || abandoned.is_some_and(|index| row[index] > 0.0) {
                     return f64::INFINITY;
                 }
                 // A window in which nothing arrived has no slowest.
@@ -208,14 +212,37 @@ mod tests {
     use crate::scenario::{Source as Text, load};
 
     fn storm() -> Vec<Measure> {
+        storm_with("")
+    }
+
+    fn storm_with(more: &str) -> Vec<Measure> {
         let text = "horizon = \"1h\"\n[provider.faults.down]\nwindow = [\"10m\", \"20m\"]\nrespond = { status = 529 }\n\
             [clients.c]\nlayers = [{ name = \"sdk\", max_attempts = 2, retry_on = \"any\" }]\n\
             [traffic.report]\nkind = \"jobs\"\nclient = \"c\"\nworkers = 1\narrivals = { every = \"1m\" }\n\
             steps = [{ name = \"a\", input_tokens = 1, latency = \"1s\" }]\n\
             [traffic.live]\nkind = \"turns\"\nclient = \"c\"\narrivals = { every = \"1m\" }\n\
             steps = [{ name = \"a\", input_tokens = 1, latency = \"1s\" }]\n";
-        let scenario = load(&Text::new("storm.toml", text)).unwrap_or_else(|refusal| panic!("{refusal:?}"));
+        let text = format!("{text}{more}");
+        let scenario = load(&Text::new("storm.toml", &text)).unwrap_or_else(|refusal| panic!("{refusal:?}"));
         measures(&[&scenario])
+    }
+
+    #[test]
+    fn a_job_that_was_thrown_away_is_never_there_as_one_that_failed() {
+        let slowest = |more: &str, lost: &str| {
+            let measures = storm_with(more);
+            let mut metrics = Metrics::default();
+            let at = metrics.take("slowest", &measures).unwrap();
+            let is_lost = |measure: &Measure| measure.path() == format!("classes.report.{lost}");
+            let row: Vec<f64> = metrics.measures.iter().map(|m| if is_lost(m) { 1.0 } else { 0.0 }).collect();
+            metrics.all[at].value(&row)
+        };
+        let purge = "[interventions.p]\nat = \"15m\"\npurge = \"report\"\n";
+        assert_eq!(slowest(purge, "abandoned"), f64::INFINITY);
+        assert_eq!(slowest(purge, "failed"), f64::INFINITY);
+        assert_eq!(slowest(purge, "neither"), 0.0);
+        // Where none can be, nothing more is measured.
+        assert!(!storm().iter().any(|measure| measure.key == "abandoned"));
     }
 
     #[test]

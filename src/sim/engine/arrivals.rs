@@ -70,7 +70,7 @@ impl<O: Observer> Engine<'_, O> {
         self.states[class as usize].origins.arriving = NO_ORIGIN;
     }
 
-    /// The task in this slot has met its fate: the session that it comes from thinks about the next one.
+    /// The task in this slot has met its fate: where it comes from a closed loop, a think time begins.
     pub(super) fn session_thinks(&mut self, class: u16, slot: u32) {
         let now = self.now();
         let origins = &mut self.states[class as usize].origins;

@@ -258,7 +258,11 @@ impl<O: Observer> Engine<'_, O> {
                 record.marks.spare();
             }
             if let Some(billing) = &mut self.billing {
-                billing.cut(class, run, now);
+                if served.from > now {
+                    billing.spare(class, run);
+                } else {
+                    billing.cut(class, run, now);
+                }
             }
         }
         (record.answer, record.hint) = self.answers.number(&Answer::CANCELLED);
@@ -377,6 +381,7 @@ fn meet(
     ledger: &mut ClassLedger,
     series: &mut ClassSeries,
 ) {
+    let is_first = task.met.is_nothing();
     match kind {
         AnswerKind::Throttled => {
             ledger.cells[call_cell as usize].requests_with_429 += 1;
@@ -392,4 +397,5 @@ fn meet(
         }
         AnswerKind::Delivered | AnswerKind::Lost | AnswerKind::Other => {}
     }
+    ledger.cells[task.cell as usize].tasks_refused += u64::from(is_first && !task.met.is_nothing());
 }
