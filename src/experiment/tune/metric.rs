@@ -31,7 +31,7 @@ const WORDS: [(&str, &str); 13] = [
     ("failed", "jobs that failed, over the whole run"),
     ("failed-share", "the share of jobs that failed"),
     ("not-delivered", "the share of jobs that were not delivered within the run"),
-    ("slowest", "the slowest job; never, where one failed"),
+    ("slowest", "the slowest job; never, where one failed or was abandoned"),
     ("p50", "the median latency of jobs; one that was not delivered took for ever"),
     ("p95", "the 95 % quantile of the latency of jobs; one that was not delivered took for ever"),
     ("live-429", "live turns with a 429, over the whole run"),
