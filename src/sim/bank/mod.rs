@@ -1,17 +1,19 @@
 //! The state of all guards. A guard has one instance for each worker, process, class, client or for everybody,
 //! according to its scope; instances lie in one array, at an offset known when the run begins.
 
-use super::line::{Homes, InLine, Kept, Line, Probes};
+mod waiting;
+
 use crate::observe::outcome::GuardCounts;
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::circuit_breaker::{BreakerCounts, BreakerState, Gate, Pause, Phase};
 use crate::policy::guard::{Guard, Mechanism, Scope};
 use crate::policy::pacer::{Counts, PacerState};
 use crate::policy::retry_budget::BudgetState;
-use crate::policy::semaphore::{Semaphore, SemaphoreState};
+use crate::policy::semaphore::SemaphoreState;
 use crate::policy::slots::Tally;
 use crate::random::Seed;
 use crate::scenario::Scenario;
+use crate::sim::line::{Homes, Kept, Line, Probes};
 use crate::sim::places::Places;
 use crate::sim::world::Budgets;
 use crate::units::{SimDuration, SimTime};
@@ -28,16 +30,16 @@ enum State {
 
 /// Who asks a guard.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asker {
-    pub(super) class: u16,
+pub(in crate::sim) struct Asker {
+    pub(in crate::sim) class: u16,
     /// The client of the scenario whose guards it shares.
-    pub(super) client: u16,
+    pub(in crate::sim) client: u16,
     /// The worker's number in its class; anything for turns.
-    pub(super) worker: u32,
+    pub(in crate::sim) worker: u32,
     /// The task's ordinal in its class, which says what process a turn belongs to; anything for jobs.
-    pub(super) task: u32,
-    pub(super) input_tokens: u32,
-    pub(super) output_tokens: u32,
+    pub(in crate::sim) task: u32,
+    pub(in crate::sim) input_tokens: u32,
+    pub(in crate::sim) output_tokens: u32,
 }
 
 /// Whether a guard's instances are told apart by worker, who may change while a run goes on.
@@ -59,7 +61,7 @@ struct Parked {
 }
 
 /// All guards of a run.
-pub(super) struct Bank<'a> {
+pub(in crate::sim) struct Bank<'a> {
     guards: &'a [Guard],
     counts: Vec<GuardCounts>,
     states: Vec<State>,
@@ -75,7 +77,7 @@ pub(super) struct Bank<'a> {
     falling: Vec<(u16, u32)>,
     /// Whether a breaker has changed so that paused workers may look again, or someone in line was called up or thrown
     /// out.
-    pub(super) resumed: bool,
+    pub(in crate::sim) resumed: bool,
     /// For each guard, the instances in which runs hold its permits, where these are told apart by worker.
     homes: Vec<Homes>,
     /// For each breaker to which it matters, the runs that it let through as probes.
@@ -85,13 +87,13 @@ pub(super) struct Bank<'a> {
     /// Where each budget's instances begin, and who shares one.
     budget_bases: Vec<(usize, Scope)>,
     /// The failures that runs are to repeat if their budgets still pay when the wait is over.
-    pub(super) kept: Kept,
+    pub(in crate::sim) kept: Kept,
     /// Who is told from whom.
     places: Places,
 }
 
 impl<'a> Bank<'a> {
-    pub(super) fn new(scenario: &'a Scenario, seed: Seed) -> Bank<'a> {
+    pub(in crate::sim) fn new(scenario: &'a Scenario, seed: Seed) -> Bank<'a> {
         let places = Places::new(scenario, seed);
         let (mut budgets, mut budget_bases) = (Vec::new(), Vec::new());
         for (budget, scope) in Budgets::of(scenario).all {
@@ -137,12 +139,12 @@ impl<'a> Bank<'a> {
     }
 
     /// Whether a guard decides by chance.
-    pub(super) fn is_by_chance(&self, guard: usize) -> bool {
+    pub(in crate::sim) fn is_by_chance(&self, guard: usize) -> bool {
         self.guards[guard].is_by_chance()
     }
 
     /// Whether a guard stands in the way of retries only.
-    pub(super) fn gates_retries(&self, guard: usize) -> bool {
+    pub(in crate::sim) fn gates_retries(&self, guard: usize) -> bool {
         matches!(&self.guards[guard].mechanism, Mechanism::Breaker(breaker) if breaker.gates_retries)
     }
 
@@ -150,7 +152,7 @@ impl<'a> Bank<'a> {
     ///
     /// `patience` is how long the run's client waits for a connection of a pool, `chance` a uniform number for a guard
     /// that decides by chance.
-    pub(super) fn pass(
+    pub(in crate::sim) fn pass(
         &mut self,
         guard: usize,
         asker: Asker,
@@ -225,7 +227,7 @@ impl<'a> Bank<'a> {
     }
 
     /// A response of the provider is shown to a guard that counts these.
-    pub(super) fn record(&mut self, guard: usize, asker: Asker, answer: &Answer, now: SimTime) {
+    pub(in crate::sim) fn record(&mut self, guard: usize, asker: Asker, answer: &Answer, now: SimTime) {
         let instance = self.instance(guard, asker);
         self.count(guard, instance, answer, false, now);
     }
@@ -247,7 +249,14 @@ impl<'a> Bank<'a> {
 
     /// A result passes outward through the guard's place; says whether the layers outside see a short circuit in its
     /// place.
-    pub(super) fn passed_back(&mut self, guard: usize, asker: Asker, run: u32, answer: &Answer, now: SimTime) -> bool {
+    pub(in crate::sim) fn passed_back(
+        &mut self,
+        guard: usize,
+        asker: Asker,
+        run: u32,
+        answer: &Answer,
+        now: SimTime,
+    ) -> bool {
         if let Mechanism::Semaphore(semaphore) = self.guards[guard].mechanism {
             self.give_back(guard, &semaphore, asker, run, now);
             return false;
@@ -273,106 +282,6 @@ impl<'a> Bank<'a> {
         hides
     }
 
-    /// A permit comes back, and goes to the first in line.
-    fn give_back(&mut self, guard: usize, semaphore: &Semaphore, asker: Asker, run: u32, now: SimTime) {
-        let instance = if told_apart(self.guards[guard].scope) {
-            self.homes[guard].of(asker.class, run)
-        } else {
-            self.instance(guard, asker)
-        };
-        let State::Semaphore(state, line) = &mut self.states[instance] else { return };
-        let next = line.call_up();
-        semaphore.leave(state, next.is_some());
-        if let Some(next) = next {
-            self.counts[guard].waited += now - next.since;
-            self.woken.push((next.class, next.run));
-            self.resumed = true;
-        }
-    }
-
-    /// The run stands in line before this guard.
-    pub(super) fn stand_in_line(&mut self, guard: usize, asker: Asker, waiter: InLine) {
-        let instance = self.instance(guard, asker);
-        if let State::Semaphore(_, line) = &mut self.states[instance] {
-            line.join(waiter);
-        }
-    }
-
-    /// The run gives up if it still stands in line, until now, before this guard; says how that ends for the layers
-    /// outside.
-    pub(super) fn give_up(&mut self, guard: usize, asker: Asker, run: u32, now: SimTime) -> Option<Outcome> {
-        let instance = self.instance(guard, asker);
-        let (Mechanism::Semaphore(semaphore), State::Semaphore(_, line)) =
-            (&self.guards[guard].mechanism, &mut self.states[instance])
-        else {
-            return None;
-        };
-        if let Some(place) = self.fallen.iter().position(|fallen| *fallen == (asker.class, run)) {
-            self.fallen.swap_remove(place);
-            self.counts[guard].refused += 1;
-            return Some(semaphore.refusal());
-        }
-        let waiter = line.give_up(asker.class, run, now)?;
-        self.counts[guard].waited += now - waiter.since;
-        // A client may be less patient with a hop than the hop's guard is.
-        self.counts[guard].refused +=
-            u64::from(semaphore.patience().is_some_and(|longest| waiter.since + longest <= now));
-        Some(semaphore.refusal())
-    }
-
-    /// The run waits until the guard changes.
-    pub(super) fn park(&mut self, guard: usize, asker: Asker, run: u32, now: SimTime) {
-        let instance = self.instance(guard, asker);
-        self.parked.push(Parked { instance, class: asker.class, run, since: now });
-    }
-
-    /// The run no longer waits before this guard; says whether it stood there without an event to come.
-    pub(super) fn leave_line(&mut self, guard: usize, asker: Asker, run: u32) -> bool {
-        let instance = self.instance(guard, asker);
-        if let Some(place) = self.fallen.iter().position(|fallen| *fallen == (asker.class, run)) {
-            self.fallen.swap_remove(place);
-            return false;
-        }
-        if let State::Semaphore(_, line) = &mut self.states[instance] {
-            return line.leave(asker.class, run);
-        }
-        let at = self.parked.iter().position(|parked| (parked.class, parked.run) == (asker.class, run));
-        at.map(|at| self.parked.remove(at)).is_some()
-    }
-
-    /// The run no longer waits for this guard to change; says whether it did.
-    pub(super) fn unpark(&mut self, guard: usize, class: u16, run: u32, now: SimTime) -> bool {
-        let Some(at) = self.parked.iter().position(|parked| (parked.class, parked.run) == (class, run)) else {
-            return false;
-        };
-        self.counts[guard].waited += now - self.parked.remove(at).since;
-        true
-    }
-
-    /// Those who wait for this instance go on, in the order of their coming.
-    fn wake(&mut self, guard: usize, instance: usize, now: SimTime) {
-        self.resumed = true;
-        let (woken, waited) = (&mut self.woken, &mut self.counts[guard].waited);
-        self.parked.retain(|parked| {
-            let stays = parked.instance != instance;
-            if !stays {
-                woken.push((parked.class, parked.run));
-                *waited += now - parked.since;
-            }
-            stays
-        });
-    }
-
-    /// Takes the runs that a full line has thrown out.
-    pub(super) fn take_falling(&mut self) -> std::vec::Drain<'_, (u16, u32)> {
-        self.falling.drain(..)
-    }
-
-    /// Takes the runs that have waited long enough.
-    pub(super) fn take_woken(&mut self) -> std::vec::Drain<'_, (u16, u32)> {
-        self.woken.drain(..)
-    }
-
     /// Whether the guard counts the results that pass outward through its place.
     fn counts_results(&self, guard: usize) -> bool {
         match &self.guards[guard].mechanism {
@@ -382,7 +291,7 @@ impl<'a> Bank<'a> {
     }
 
     /// Whether a pausing breaker keeps this worker from taking a job.
-    pub(super) fn pause(&mut self, guard: usize, asker: Asker, now: SimTime) -> Pause {
+    pub(in crate::sim) fn pause(&mut self, guard: usize, asker: Asker, now: SimTime) -> Pause {
         let instance = self.instance(guard, asker);
         match (&self.guards[guard].mechanism, &mut self.states[instance]) {
             (Mechanism::Breaker(breaker), State::Breaker(state)) => breaker.pause(state, now),
@@ -399,14 +308,14 @@ impl<'a> Bank<'a> {
 
     /// The state of a retry budget: of the instance of who asks.
     #[inline]
-    pub(super) fn budget(&mut self, budget: usize, asker: Asker) -> &mut BudgetState {
+    pub(in crate::sim) fn budget(&mut self, budget: usize, asker: Asker) -> &mut BudgetState {
         let (base, scope) = self.budget_bases[budget];
         let at = base + self.places.of(scope, asker, 0);
         &mut self.budgets[at]
     }
 
     /// An operator opens a breaker, all instances of it.
-    pub(super) fn open_by_hand(&mut self, guard: usize, until: Option<SimTime>, now: SimTime) {
+    pub(in crate::sim) fn open_by_hand(&mut self, guard: usize, until: Option<SimTime>, now: SimTime) {
         let Mechanism::Breaker(breaker) = &self.guards[guard].mechanism else { return };
         let from = self.bases[guard];
         let to = self.bases.get(guard + 1).copied().unwrap_or(self.states.len());
@@ -420,7 +329,7 @@ impl<'a> Bank<'a> {
     }
 
     /// What was counted, guard by guard.
-    pub(super) fn finish(mut self, horizon: SimTime) -> Vec<GuardCounts> {
+    pub(in crate::sim) fn finish(mut self, horizon: SimTime) -> Vec<GuardCounts> {
         for (guard, base) in self.bases.iter().enumerate() {
             let end = self.bases.get(guard + 1).copied().unwrap_or(self.states.len());
             let counts = &mut self.counts[guard];

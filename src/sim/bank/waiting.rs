@@ -1,0 +1,110 @@
+//! Who waits before a guard: in the line of a semaphore, or parked until the guard changes; and who goes on.
+
+use super::{Asker, Bank, Parked, State, told_apart};
+use crate::policy::answer::Outcome;
+use crate::policy::guard::Mechanism;
+use crate::policy::semaphore::Semaphore;
+use crate::sim::line::InLine;
+use crate::units::SimTime;
+
+impl Bank<'_> {
+    /// A permit comes back, and goes to the first in line.
+    pub(super) fn give_back(&mut self, guard: usize, semaphore: &Semaphore, asker: Asker, run: u32, now: SimTime) {
+        let instance = if told_apart(self.guards[guard].scope) {
+            self.homes[guard].of(asker.class, run)
+        } else {
+            self.instance(guard, asker)
+        };
+        let State::Semaphore(state, line) = &mut self.states[instance] else { return };
+        let next = line.call_up();
+        semaphore.leave(state, next.is_some());
+        if let Some(next) = next {
+            self.counts[guard].waited += now - next.since;
+            self.woken.push((next.class, next.run));
+            self.resumed = true;
+        }
+    }
+
+    /// The run stands in line before this guard.
+    pub(in crate::sim) fn stand_in_line(&mut self, guard: usize, asker: Asker, waiter: InLine) {
+        let instance = self.instance(guard, asker);
+        if let State::Semaphore(_, line) = &mut self.states[instance] {
+            line.join(waiter);
+        }
+    }
+
+    /// The run gives up if it still stands in line, until now, before this guard; says how that ends for the layers
+    /// outside.
+    pub(in crate::sim) fn give_up(&mut self, guard: usize, asker: Asker, run: u32, now: SimTime) -> Option<Outcome> {
+        let instance = self.instance(guard, asker);
+        let (Mechanism::Semaphore(semaphore), State::Semaphore(_, line)) =
+            (&self.guards[guard].mechanism, &mut self.states[instance])
+        else {
+            return None;
+        };
+        if let Some(place) = self.fallen.iter().position(|fallen| *fallen == (asker.class, run)) {
+            self.fallen.swap_remove(place);
+            self.counts[guard].refused += 1;
+            return Some(semaphore.refusal());
+        }
+        let waiter = line.give_up(asker.class, run, now)?;
+        self.counts[guard].waited += now - waiter.since;
+        // A client may be less patient with a hop than the hop's guard is.
+        self.counts[guard].refused +=
+            u64::from(semaphore.patience().is_some_and(|longest| waiter.since + longest <= now));
+        Some(semaphore.refusal())
+    }
+
+    /// The run waits until the guard changes.
+    pub(in crate::sim) fn park(&mut self, guard: usize, asker: Asker, run: u32, now: SimTime) {
+        let instance = self.instance(guard, asker);
+        self.parked.push(Parked { instance, class: asker.class, run, since: now });
+    }
+
+    /// The run no longer waits before this guard; says whether it stood there without an event to come.
+    pub(in crate::sim) fn leave_line(&mut self, guard: usize, asker: Asker, run: u32) -> bool {
+        let instance = self.instance(guard, asker);
+        if let Some(place) = self.fallen.iter().position(|fallen| *fallen == (asker.class, run)) {
+            self.fallen.swap_remove(place);
+            return false;
+        }
+        if let State::Semaphore(_, line) = &mut self.states[instance] {
+            return line.leave(asker.class, run);
+        }
+        let at = self.parked.iter().position(|parked| (parked.class, parked.run) == (asker.class, run));
+        at.map(|at| self.parked.remove(at)).is_some()
+    }
+
+    /// The run no longer waits for this guard to change; says whether it did.
+    pub(in crate::sim) fn unpark(&mut self, guard: usize, class: u16, run: u32, now: SimTime) -> bool {
+        let Some(at) = self.parked.iter().position(|parked| (parked.class, parked.run) == (class, run)) else {
+            return false;
+        };
+        self.counts[guard].waited += now - self.parked.remove(at).since;
+        true
+    }
+
+    /// Those who wait for this instance go on, in the order of their coming.
+    pub(super) fn wake(&mut self, guard: usize, instance: usize, now: SimTime) {
+        self.resumed = true;
+        let (woken, waited) = (&mut self.woken, &mut self.counts[guard].waited);
+        self.parked.retain(|parked| {
+            let stays = parked.instance != instance;
+            if !stays {
+                woken.push((parked.class, parked.run));
+                *waited += now - parked.since;
+            }
+            stays
+        });
+    }
+
+    /// Takes the runs that a full line has thrown out.
+    pub(in crate::sim) fn take_falling(&mut self) -> std::vec::Drain<'_, (u16, u32)> {
+        self.falling.drain(..)
+    }
+
+    /// Takes the runs that have waited long enough.
+    pub(in crate::sim) fn take_woken(&mut self) -> std::vec::Drain<'_, (u16, u32)> {
+        self.woken.drain(..)
+    }
+}
