@@ -158,6 +158,9 @@ fn is_used(scenario: &Scenario, guard: usize) -> bool {
 
 fn paced(scenario: &Scenario, guard: usize) -> Option<Paced> {
     let Mechanism::Pacer(pacer) = &scenario.guards[guard].mechanism else { return None };
+    if scenario.guards[guard].scope.ends_with_task() {
+        return None;
+    }
     let amount = pacer.bucket.amount() as f64;
     let flow = pacer.highest_rate() * instances(scenario, guard) as f64;
     Some(Paced { name: scenario.guards[guard].name.clone(), flow_per_unit: flow / amount, amount })

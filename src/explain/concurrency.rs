@@ -18,7 +18,7 @@ pub fn at_once(scenario: &Scenario, class: &TrafficClass) -> Option<u64> {
             let permits = u64::from(semaphore.permits);
             let most = match guard.scope {
                 // A worker has one run at a time anyway.
-                Scope::Worker => return None,
+                Scope::Worker | Scope::Call | Scope::Run | Scope::Task => return None,
                 Scope::Process => permits * processes(class),
                 Scope::Class | Scope::Client | Scope::Global => permits,
             };
@@ -78,7 +78,7 @@ fn too_few_permits(scenario: &Scenario, guard: &Guard) -> Option<Warning> {
     // Those who share one instance, where it is shared by most.
     let alone = || classes.iter().max_by_key(|class| workers(class, guard.scope)).map(|class| vec![*class]);
     let contenders = match guard.scope {
-        Scope::Worker => None,
+        Scope::Worker | Scope::Call | Scope::Run | Scope::Task => None,
         Scope::Process | Scope::Class => alone(),
         Scope::Client => {
             let of_one = |class: &&TrafficClass| classes.iter().copied().filter(|c| c.client == class.client).collect();

@@ -335,7 +335,9 @@ fn open_time(open: &OpenTime) -> String {
 
 fn guard_words(guard: &Guard) -> String {
     let scope = match guard.scope {
-        Scope::Worker | Scope::Process | Scope::Class | Scope::Client => format!("one per {}", guard.scope.word()),
+        Scope::Call | Scope::Run | Scope::Task | Scope::Worker | Scope::Process | Scope::Class | Scope::Client => {
+            format!("one per {}", guard.scope.word())
+        }
         Scope::Global => "one for all".into(),
     };
     match &guard.mechanism {

@@ -7,9 +7,15 @@ use super::circuit_breaker::{CircuitBreaker, WhenOpen};
 use super::pacer::Pacer;
 use super::semaphore::{Semaphore, WhenFull};
 
-/// Who shares one instance of a guard's state.
+/// Who shares one instance of a guard's state, and how long it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
+    /// Each call has its own, which is gone with it.
+    Call,
+    /// Each run of a task has its own, which is gone with it.
+    Run,
+    /// Each task has its own, which its runs share.
+    Task,
     /// Each worker of a class has its own.
     Worker,
     /// Each process (a group of workers) has its own; turns of a class share one.
@@ -26,12 +32,20 @@ impl Scope {
     /// The word for it in scenario files.
     pub const fn word(self) -> &'static str {
         match self {
+            Scope::Call => "call",
+            Scope::Run => "run",
+            Scope::Task => "task",
             Scope::Worker => "worker",
             Scope::Process => "process",
             Scope::Class => "class",
             Scope::Client => "client",
             Scope::Global => "global",
         }
+    }
+
+    /// Whether an instance lives no longer than the task that made it.
+    pub const fn ends_with_task(self) -> bool {
+        matches!(self, Scope::Call | Scope::Run | Scope::Task)
     }
 }
 

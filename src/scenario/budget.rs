@@ -3,6 +3,7 @@
 
 use super::context::Read;
 use super::failures::by_kind;
+use super::scopes::BUDGET_SCOPES;
 use crate::document::{Fault, Field, Value};
 use crate::policy::deposits::{Arithmetic, Deposits};
 use crate::policy::retry_budget::{ActiveShare, FailureShare, Quota, Refund, Throttle};
@@ -28,8 +29,8 @@ pub(super) fn budget(field: &Field<'_>) -> Read<Option<(RetryBudget, Scope)>> {
     }
     let reader = field.table("one budget")?;
     let chosen = reader.only(&["quota", "throttle", "deposits", "active_share", "failure_share"]);
-    let scopes = [Scope::Worker, Scope::Process, Scope::Class, Scope::Client];
-    let scope = reader.or("scope", Scope::Client, |field| field.word(&scopes.map(|scope| (scope.word(), scope))));
+    let scope =
+        reader.or("scope", Scope::Client, |field| field.word(&BUDGET_SCOPES.map(|scope| (scope.word(), scope))));
     reader.finish();
     let budget = match chosen? {
         ("quota", field) => quota(&field).map(RetryBudget::Quota),

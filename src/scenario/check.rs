@@ -6,6 +6,7 @@ use super::endless;
 use super::guards::ReadGuard;
 use super::limit_check;
 use super::provider::ReadProvider;
+use super::scopes::check_places;
 use super::traffic::ReadClass;
 use crate::document::{Fault, Faults, Place};
 use crate::policy::{Client, Element, Mechanism, Outcome, Role, Scope};
@@ -28,7 +29,8 @@ pub(super) struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn guard(&self, index: usize) -> Option<&'a ReadGuard> {
+    /// The guard of this number.
+    pub(super) fn guard(&self, index: usize) -> Option<&'a ReadGuard> {
         self.guards.get(index)?.as_ref()
     }
 
@@ -56,10 +58,12 @@ pub(super) fn check(parts: &Parts<'_>, faults: &Faults) {
     let instant = has_instant_refusals(parts.provider);
     for read in parts.clients.iter().flatten() {
         check_line(&read.client, parts, faults);
+        check_places(&read.client, parts, faults);
         check_spinning(&read.client, &read.spinning, instant, parts, faults);
     }
     for read in parts.classes.iter().flatten().flat_map(|class| &class.others) {
         check_line(&read.settings.client, parts, faults);
+        check_places(&read.settings.client, parts, faults);
         check_spinning(&read.settings.client, &read.spinning, instant, parts, faults);
     }
 }

@@ -5,6 +5,7 @@ use super::context::{Context, each};
 use super::element::{Body, Draft, element};
 use super::endless;
 use super::layer::Layer;
+use super::scopes::check_budget;
 use crate::document::{Fault, Field, Place};
 use crate::policy::header::HintGrammar;
 use crate::policy::stack::{Place as QueuePlace, Requeue, Resume};
@@ -156,6 +157,9 @@ fn check_hedge(drafts: &[Draft], context: &Context<'_>) {
 /// Keys that only queues have, and keys that they do not.
 fn check_kind(layer: &Layer, kind: Kind, context: &Context<'_>) {
     let refuse = |place: Place, message: &str, hint: &str| context.faults.add(Fault::new(place, message).hint(hint));
+    if let (Some(place), Some(_)) = (layer.budget, &layer.policy.budget) {
+        check_budget(layer.policy.budget_scope, kind, place, context.faults);
+    }
     if kind == Kind::Queue {
         if let Some(place) = layer.timeout {
             refuse(place, "a queue has no timeout", "give the layers inside it one");

@@ -4,6 +4,7 @@
 use super::breaker::{breaker, counted};
 use super::context::each;
 use super::provider::{bucket, counts};
+use super::scopes::{check_guard, guard_scope};
 use crate::document::{Field, Place, Reader};
 use crate::policy::pacer::{Counts, Slept, Steps};
 use crate::policy::slots::Slots;
@@ -32,13 +33,12 @@ pub(super) fn guards(field: Option<&Field<'_>>) -> Vec<Option<ReadGuard>> {
 fn guard(name: &str, field: &Field<'_>) -> Option<ReadGuard> {
     let reader = field.table("what it does, and a scope")?;
     let chosen = reader.only(&["breaker", "pacer", "semaphore", "pool", "size", "throttle"]);
-    let scopes = [Scope::Worker, Scope::Process, Scope::Class, Scope::Client, Scope::Global];
     let scope_field = reader.get("scope");
     let scope = match &scope_field {
         // Connections belong to a process.
         None if chosen.as_ref().is_some_and(|(word, _)| *word == "pool") => Some(Scope::Process),
         None => Some(Scope::Client),
-        Some(field) => field.word(&scopes.map(|scope| (scope.word(), scope))),
+        Some(field) => guard_scope(field),
     };
     let mechanism = match &chosen {
         None => None,
@@ -51,6 +51,9 @@ fn guard(name: &str, field: &Field<'_>) -> Option<ReadGuard> {
     };
     reader.finish();
     let place = scope_field.map_or(field.key, |field| field.place());
+    if let (Some(mechanism), Some(scope)) = (&mechanism, scope) {
+        check_guard(mechanism, scope, place, field.faults());
+    }
     Some(ReadGuard {
         guard: Guard { name: name.to_owned(), mechanism: mechanism?, scope: scope? },
         scope: place,

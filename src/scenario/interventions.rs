@@ -136,6 +136,10 @@ fn trip(field: &Field<'_>, guards: &[Option<ReadGuard>], context: &Context<'_>) 
     if !matches!(guards.get(guard)?.as_ref()?.guard.mechanism, Mechanism::Breaker(_)) {
         return field.wrong("is no breaker", "name a guard that is a breaker: only these can be opened");
     }
+    if guards.get(guard)?.as_ref()?.guard.scope.ends_with_task() {
+        return field
+            .wrong("is made by each task anew", "give it a `scope` that lives on: nobody can reach the others");
+    }
     Some(Act::Trip { guard })
 }
 

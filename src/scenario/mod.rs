@@ -43,6 +43,7 @@ mod refusal;
 mod refuse;
 mod requests;
 mod respond;
+mod scopes;
 mod sessions;
 mod slots;
 mod source;

@@ -52,6 +52,8 @@ impl Places {
     /// How many such a scope tells apart.
     pub(super) fn count(&self, scope: Scope) -> usize {
         match scope {
+            // They come and go.
+            Scope::Call | Scope::Run | Scope::Task => 0,
             Scope::Worker => self.workers,
             Scope::Process => self.processes,
             Scope::Class => self.classes.len(),
@@ -65,6 +67,7 @@ impl Places {
     pub(super) fn of(&self, scope: Scope, asker: Asker, client: usize) -> usize {
         let place = &self.classes[asker.class as usize];
         match scope {
+            Scope::Call | Scope::Run | Scope::Task => unreachable!("tasks own what is theirs by themselves"),
             Scope::Worker => place.first_worker + asker.worker as usize,
             Scope::Process => place.process(asker),
             Scope::Class => asker.class as usize,

@@ -118,8 +118,18 @@ pub(super) struct Run {
 impl Run {
     /// The run as guards see it that it meets in this client.
     pub(super) const fn asker(&self, class: u16, client: u16) -> Asker {
-        let Run { worker, input_tokens, output_tokens, task, .. } = *self;
-        Asker { class, client, worker, task: task.index, input_tokens, output_tokens }
+        let Run { worker, input_tokens, output_tokens, task, step, calls, .. } = *self;
+        Asker {
+            class,
+            client,
+            worker,
+            task: task.index,
+            run: task.runs,
+            step,
+            call: calls,
+            input_tokens,
+            output_tokens,
+        }
     }
 }
 

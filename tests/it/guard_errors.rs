@@ -87,6 +87,46 @@ fn guards_that_say_nothing_or_two_things_are_refused() {
 }
 
 #[test]
+fn what_ends_with_a_task_is_refused_where_somebody_must_outlive_it() {
+    let breaker = "[guards.fuse]\nbreaker = {";
+    let fuse = |scope: &str| (breaker, format!("[guards.fuse]\nscope = \"{scope}\"\nbreaker = {{"));
+    let pauses =
+        |scope: &str| (breaker, format!("[guards.fuse]\nscope = \"{scope}\"\nbreaker = {{ pauses_workers = true,"));
+    let queue = |scope: &str| {
+        let budget = format!("max = 2, budget = {{ quota = {{}}, scope = \"{scope}\" }} }}");
+        ("max = 2 }", budget)
+    };
+    let again = |scope: &str| {
+        let budget = format!("max_attempts = 4, budget = {{ quota = {{}}, scope = \"{scope}\" }},");
+        ("max_attempts = 4,", budget)
+    };
+    let pacer = "pacer = { counts = \"requests\", amount = 10, per = \"1s\" }\nscope = \"global\"";
+    let semaphore = |scope: &str| (pacer, format!("semaphore = {{ permits = 2 }}\nscope = \"{scope}\""));
+    let trips = |scope: &str| {
+        let trip = "[interventions.cut]\nat = \"12m\"\ntrip = \"fuse\"\n";
+        (breaker, format!("{trip}[guards.fuse]\nscope = \"{scope}\"\nbreaker = {{"))
+    };
+    let changes = [
+        fuse("call"),
+        fuse("run"),
+        fuse("session"),
+        pauses("run"),
+        pauses("task"),
+        semaphore("call"),
+        semaphore("task"),
+        trips("task"),
+        queue("call"),
+        queue("run"),
+        queue("task"),
+        again("call"),
+        again("run"),
+        again("global"),
+    ];
+    let changes: Vec<(&str, &str)> = changes.iter().map(|(old, new)| (*old, new.as_str())).collect();
+    assert_data_eq!(table(&changes), file!["refusals/lifetimes.txt"]);
+}
+
+#[test]
 fn breakers_that_say_nothing_or_two_things_are_refused() {
     let changes = [
         ("last = 20, ", ""),

@@ -34,6 +34,7 @@
 //! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
 //! - `fixes`: what fixes change, and what is refused of them.
 //! - `guard_errors`, `request_errors`: the same for guards, and for what happens within a request.
+//! - `guard_lifetimes`: guards and budgets that end with the call, the run, the task or the process that made them.
 //! - `guard_runs`: breakers, throttles and budgets in whole runs.
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
 //! - `scenario_vocabulary`: every general key of a retry layer, and what is refused of them.
@@ -81,6 +82,7 @@ mod gallery;
 mod golden;
 mod groups;
 mod guard_errors;
+mod guard_lifetimes;
 mod guard_runs;
 mod header_grammar;
 #[cfg(feature = "cli")]

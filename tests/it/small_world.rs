@@ -139,7 +139,10 @@ fn guards(tape: &mut Tape<'_>, text: &mut String) {
     let when = tape.of(&["reject", "hold"]);
     let (open, probes) = (tape.of(&SPANS), tape.below(3));
     let (pauses, close) = (tape.sometimes(), tape.of(&["clear", "keep"]));
-    writeln!(text, "[guards.fuse]\nscope = \"{}\"", tape.of(&["client", "process", "class", "global"])).unwrap();
+    let scope = tape.of(&["client", "process", "class", "global", "run", "task"]);
+    // Workers pause between tasks, when one of a task is gone.
+    let pauses = pauses && !matches!(scope, "run" | "task");
+    writeln!(text, "[guards.fuse]\nscope = \"{scope}\"").unwrap();
     writeln!(
         text,
         "[guards.fuse.breaker]\ncounts = \"{counts}\"\nof = [529, 503, 429, \"timeout\"]\nlast = {last}\nminimum = {minimum}\n\
@@ -147,7 +150,7 @@ fn guards(tape: &mut Tape<'_>, text: &mut String) {
          pauses_workers = {pauses}\non_close = \"{close}\""
     )
     .unwrap();
-    let (permits, scope) = (tape.of(&[3, 1, 2]), tape.of(&["global", "class", "process"]));
+    let (permits, scope) = (tape.of(&[3, 1, 2]), tape.of(&["global", "class", "process", "run", "task"]));
     let full = tape.of(&[
         "wait_at_most = \"2s\"",
         "when_full = \"reject\"",

@@ -164,6 +164,8 @@ pub fn instances(scenario: &Scenario, guard: usize) -> u64 {
         class.queueing.pool.is_none_or(is_first)
     };
     let found: u64 = match scenario.guards[guard].scope {
+        // As many as there are tasks, whatever number that is.
+        Scope::Call | Scope::Run | Scope::Task => u64::MAX,
         Scope::Worker => users().filter(shared).map(|class| u64::from(class.workers()).max(1)).sum(),
         Scope::Process => users().filter(shared).map(processes).sum(),
         Scope::Class => users().count() as u64,
@@ -187,7 +189,10 @@ fn uses(scenario: &Scenario, class: &TrafficClass, guard: usize) -> bool {
 pub fn pacer(scenario: &Scenario, class: &TrafficClass, counts: Counts) -> Option<usize> {
     scenario.client_of(class).elements().iter().find_map(|element| match element.role {
         Role::Guard(guard) => match &scenario.guards[guard].mechanism {
-            Mechanism::Pacer(pacer) if pacer.counts == counts => Some(guard),
+            // What each task paces by itself bounds nothing together.
+            Mechanism::Pacer(pacer) if pacer.counts == counts && !scenario.guards[guard].scope.ends_with_task() => {
+                Some(guard)
+            }
             Mechanism::Pacer(_)
             | Mechanism::Breaker(_)
             | Mechanism::Semaphore(_)

@@ -1,14 +1,18 @@
 //! The state of all guards. A guard has one instance for each worker, process, class, client or for everybody,
 //! according to its scope; instances lie in one array, at an offset known when the run begins.
 
+mod owners;
+mod results;
 mod waiting;
 
+use owners::Owners;
+
 use crate::observe::outcome::GuardCounts;
-use crate::policy::answer::{Answer, Outcome};
-use crate::policy::circuit_breaker::{BreakerCounts, BreakerState, Gate, Pause, Phase};
+use crate::policy::answer::Outcome;
+use crate::policy::circuit_breaker::{BreakerState, Gate, Pause, Phase};
 use crate::policy::guard::{Guard, Mechanism, Scope};
 use crate::policy::pacer::{Counts, PacerState};
-use crate::policy::retry_budget::BudgetState;
+use crate::policy::retry_budget::{BudgetState, RetryBudget};
 use crate::policy::semaphore::SemaphoreState;
 use crate::policy::slots::Tally;
 use crate::random::Seed;
@@ -28,6 +32,32 @@ enum State {
     Throttle(Tally),
 }
 
+impl State {
+    /// The state of a guard that has seen nothing.
+    fn fresh(mechanism: &Mechanism) -> State {
+        match mechanism {
+            Mechanism::Breaker(breaker) => State::Breaker(breaker.closed()),
+            Mechanism::Pacer(pacer) => State::Pacer(pacer.full(SimTime::ZERO)),
+            Mechanism::Semaphore(_) => State::Semaphore(SemaphoreState::default(), Line::default()),
+            Mechanism::Size(_) => State::Size,
+            Mechanism::Throttle(throttle) => State::Throttle(throttle.empty()),
+        }
+    }
+
+    /// Counts what an instance did whose time is over.
+    fn close(&self, counts: &mut GuardCounts, now: SimTime) {
+        match self {
+            State::Breaker(breaker) => counts.trips += u64::from(breaker.trips),
+            State::Semaphore(semaphore, line) => {
+                counts.in_use += u64::from(semaphore.in_use);
+                counts.most_in_use = counts.most_in_use.max(u64::from(semaphore.most_in_use));
+                counts.waited += line.iter().map(|waiter| now - waiter.since).sum();
+            }
+            State::Pacer(_) | State::Size | State::Throttle(_) => {}
+        }
+    }
+}
+
 /// Who asks a guard.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sim) struct Asker {
@@ -36,10 +66,21 @@ pub(in crate::sim) struct Asker {
     pub(in crate::sim) client: u16,
     /// The worker's number in its class; anything for turns.
     pub(in crate::sim) worker: u32,
-    /// The task's ordinal in its class, which says what process a turn belongs to; anything for jobs.
+    /// The task's ordinal in its class.
     pub(in crate::sim) task: u32,
+    /// The run of the task, its step and the call within that, from 1.
+    pub(in crate::sim) run: u32,
+    pub(in crate::sim) step: u8,
+    pub(in crate::sim) call: u32,
     pub(in crate::sim) input_tokens: u32,
     pub(in crate::sim) output_tokens: u32,
+}
+
+impl Asker {
+    /// A worker without a task.
+    pub(in crate::sim) const fn of_worker(class: u16, client: u16, worker: u32) -> Asker {
+        Asker { class, client, worker, task: 0, run: 0, step: 0, call: 0, input_tokens: 0, output_tokens: 0 }
+    }
 }
 
 /// Whether a guard's instances are told apart by worker, who may change while a run goes on.
@@ -86,6 +127,14 @@ pub(in crate::sim) struct Bank<'a> {
     budgets: Vec<BudgetState>,
     /// Where each budget's instances begin, and who shares one.
     budget_bases: Vec<(usize, Scope)>,
+    /// The settings of these budgets.
+    budget_settings: Vec<&'a RetryBudget>,
+    /// Who owns the instances that come and go.
+    owners: Owners,
+    /// Whether there are any.
+    has_owners: bool,
+    /// The guards of the states that came after the others.
+    owned: Vec<usize>,
     /// The failures that runs are to repeat if their budgets still pay when the wait is over.
     pub(in crate::sim) kept: Kept,
     /// Who is told from whom.
@@ -95,9 +144,10 @@ pub(in crate::sim) struct Bank<'a> {
 impl<'a> Bank<'a> {
     pub(in crate::sim) fn new(scenario: &'a Scenario, seed: Seed) -> Bank<'a> {
         let places = Places::new(scenario, seed);
-        let (mut budgets, mut budget_bases) = (Vec::new(), Vec::new());
+        let (mut budgets, mut budget_bases, mut budget_settings) = (Vec::new(), Vec::new(), Vec::new());
         for (budget, scope) in Budgets::of(scenario).all {
             budget_bases.push((budgets.len(), scope));
+            budget_settings.push(budget);
             // It belongs to a layer of one client.
             let count = if scope == Scope::Client { 1 } else { places.count(scope) };
             budgets.extend((0..count).map(|_| budget.full()));
@@ -116,26 +166,31 @@ impl<'a> Bank<'a> {
             probes: scenario.guards.iter().map(|guard| knows_probes(guard).then(Probes::default)).collect(),
             kept: Kept::default(),
             budgets,
+            has_owners: budget_bases.iter().any(|(_, scope)| scope.ends_with_task())
+                || scenario.guards.iter().any(|guard| guard.scope.ends_with_task()),
             budget_bases,
+            budget_settings,
+            owners: Owners::default(),
+            owned: Vec::new(),
             places,
         };
         for guard in &scenario.guards {
             bank.bases.push(bank.states.len());
             let instances = bank.places.count(guard.scope);
-            bank.states.extend((0..instances).map(|_| match &guard.mechanism {
-                Mechanism::Breaker(breaker) => State::Breaker(breaker.closed()),
-                Mechanism::Pacer(pacer) => State::Pacer(pacer.full(SimTime::ZERO)),
-                Mechanism::Semaphore(_) => State::Semaphore(SemaphoreState::default(), Line::default()),
-                Mechanism::Size(_) => State::Size,
-                Mechanism::Throttle(throttle) => State::Throttle(throttle.empty()),
-            }));
+            bank.states.extend((0..instances).map(|_| State::fresh(&guard.mechanism)));
         }
+        // The end of the last one's.
+        bank.bases.push(bank.states.len());
         bank
     }
 
-    fn instance(&self, guard: usize, asker: Asker) -> usize {
-        let client = asker.client as usize;
-        self.bases[guard] + self.places.of(self.guards[guard].scope, asker, client)
+    #[inline]
+    fn instance(&mut self, guard: usize, asker: Asker) -> usize {
+        let scope = self.guards[guard].scope;
+        if scope.ends_with_task() {
+            return self.own_instance(guard, asker);
+        }
+        self.bases[guard] + self.places.of(scope, asker, asker.client as usize)
     }
 
     /// Whether a guard decides by chance.
@@ -226,70 +281,6 @@ impl<'a> Bank<'a> {
         gate
     }
 
-    /// A response of the provider is shown to a guard that counts these.
-    pub(in crate::sim) fn record(&mut self, guard: usize, asker: Asker, answer: &Answer, now: SimTime) {
-        let instance = self.instance(guard, asker);
-        self.count(guard, instance, answer, false, now);
-    }
-
-    /// A result is shown to a breaker; says whether the layers outside see a short circuit in its place.
-    fn count(&mut self, guard: usize, instance: usize, answer: &Answer, of_a_probe: bool, now: SimTime) -> bool {
-        let (Mechanism::Breaker(breaker), State::Breaker(state)) =
-            (&self.guards[guard].mechanism, &mut self.states[instance])
-        else {
-            return false;
-        };
-        let recorded = breaker.record(state, answer, of_a_probe, now);
-        let hides = recorded.opens && breaker.hides_the_last_failure;
-        if recorded.ends_half_open {
-            self.wake(guard, instance, now);
-        }
-        hides
-    }
-
-    /// A result passes outward through the guard's place; says whether the layers outside see a short circuit in its
-    /// place.
-    pub(in crate::sim) fn passed_back(
-        &mut self,
-        guard: usize,
-        asker: Asker,
-        run: u32,
-        answer: &Answer,
-        now: SimTime,
-    ) -> bool {
-        if let Mechanism::Semaphore(semaphore) = self.guards[guard].mechanism {
-            self.give_back(guard, &semaphore, asker, run, now);
-            return false;
-        }
-        let instance = self.instance(guard, asker);
-        if let (Mechanism::Throttle(throttle), State::Throttle(state)) =
-            (&self.guards[guard].mechanism, &mut self.states[instance])
-        {
-            throttle.passed_back(state, answer, now);
-            return false;
-        }
-        let of_a_probe = self.probes[guard].as_mut().is_some_and(|probes| probes.back(asker.class, run));
-        let hides = self.counts_results(guard) && self.count(guard, instance, answer, of_a_probe, now);
-        if answer.outcome.was_sent() {
-            return hides;
-        }
-        if let (Mechanism::Breaker(breaker), State::Breaker(state)) =
-            (&self.guards[guard].mechanism, &mut self.states[instance])
-            && breaker.probe_was_not_sent(state)
-        {
-            self.wake(guard, instance, now);
-        }
-        hides
-    }
-
-    /// Whether the guard counts the results that pass outward through its place.
-    fn counts_results(&self, guard: usize) -> bool {
-        match &self.guards[guard].mechanism {
-            Mechanism::Breaker(breaker) => breaker.counts == BreakerCounts::Results,
-            Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) | Mechanism::Throttle(_) => false,
-        }
-    }
-
     /// Whether a pausing breaker keeps this worker from taking a job.
     pub(in crate::sim) fn pause(&mut self, guard: usize, asker: Asker, now: SimTime) -> Pause {
         let instance = self.instance(guard, asker);
@@ -310,16 +301,18 @@ impl<'a> Bank<'a> {
     #[inline]
     pub(in crate::sim) fn budget(&mut self, budget: usize, asker: Asker) -> &mut BudgetState {
         let (base, scope) = self.budget_bases[budget];
-        let at = base + self.places.of(scope, asker, 0);
+        let at = if scope.ends_with_task() {
+            self.own_budget(budget, asker)
+        } else {
+            base + self.places.of(scope, asker, 0)
+        };
         &mut self.budgets[at]
     }
 
     /// An operator opens a breaker, all instances of it.
     pub(in crate::sim) fn open_by_hand(&mut self, guard: usize, until: Option<SimTime>, now: SimTime) {
         let Mechanism::Breaker(breaker) = &self.guards[guard].mechanism else { return };
-        let from = self.bases[guard];
-        let to = self.bases.get(guard + 1).copied().unwrap_or(self.states.len());
-        for instance in from..to {
+        for instance in self.bases[guard]..self.bases[guard + 1] {
             if let State::Breaker(state) = &mut self.states[instance] {
                 breaker.opened_by_hand(state, until, now);
             }
@@ -330,20 +323,14 @@ impl<'a> Bank<'a> {
 
     /// What was counted, guard by guard.
     pub(in crate::sim) fn finish(mut self, horizon: SimTime) -> Vec<GuardCounts> {
-        for (guard, base) in self.bases.iter().enumerate() {
-            let end = self.bases.get(guard + 1).copied().unwrap_or(self.states.len());
-            let counts = &mut self.counts[guard];
-            for state in &self.states[*base..end] {
-                match state {
-                    State::Breaker(breaker) => counts.trips += u64::from(breaker.trips),
-                    State::Semaphore(semaphore, line) => {
-                        counts.in_use += u64::from(semaphore.in_use);
-                        counts.most_in_use = counts.most_in_use.max(u64::from(semaphore.most_in_use));
-                        counts.waited += line.iter().map(|waiter| horizon - waiter.since).sum();
-                    }
-                    State::Pacer(_) | State::Size | State::Throttle(_) => {}
-                }
+        let (fixed, owned) = self.states.split_at(*self.bases.last().unwrap_or(&0));
+        for (guard, range) in self.bases.windows(2).enumerate() {
+            for state in &fixed[range[0]..range[1]] {
+                state.close(&mut self.counts[guard], horizon);
             }
+        }
+        for (state, guard) in owned.iter().zip(self.owned) {
+            state.close(&mut self.counts[guard], horizon);
         }
         self.counts
     }

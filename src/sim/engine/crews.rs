@@ -1,6 +1,7 @@
 //! Workers that die and come back, and pools whose number of workers follows the queue.
 
 use super::Engine;
+use crate::sim::bank::Asker;
 use crate::sim::crew::{Held, Presence, wanted};
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
@@ -62,6 +63,8 @@ impl<'a, O: Observer> Engine<'a, O> {
             if let Some((class, run)) = run {
                 self.lose_run(class, run);
             }
+            let class = self.forces[force as usize].members().first().map_or(0, |member| member.class);
+            self.bank.dies(Asker::of_worker(class, 0, worker), crashes.of_process, now);
             self.events.push(now + crashes.restart, Rank::Release, Event::WorkerStarts { force, worker }.pack());
         }
         if crashes.of_process {

@@ -365,7 +365,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         let docket = *state.deliveries.docket(task);
         if docket.messages == 0 && docket.is_over {
             count_requests(&mut state.ledger, state.tasks.get(task), docket.has_failed);
+            let ordinal = state.tasks.get(task).index;
             state.tasks.remove(task);
+            self.bank.forget(class, ordinal);
             if let Some(billing) = &mut self.billing {
                 billing.close(class, task, docket.has_failed, &mut state.ledger);
             }

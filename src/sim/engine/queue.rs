@@ -108,7 +108,7 @@ impl<O: Observer> Engine<'_, O> {
             let mut free = true;
             for (guard, client) in &compiled.pausing {
                 let (client, worker) = (*client, *worker);
-                let asker = Asker { class, client, worker, task: 0, input_tokens: 0, output_tokens: 0 };
+                let asker = Asker::of_worker(class, client, worker);
                 match self.bank.pause(*guard, asker, now) {
                     Pause::No => {}
                     // Its change stirs the class again.
@@ -136,7 +136,7 @@ impl<O: Observer> Engine<'_, O> {
             return false;
         }
         for (guard, client) in &self.classes[class as usize].pausing {
-            let asker = Asker { class, client: *client, worker, task: 0, input_tokens: 0, output_tokens: 0 };
+            let asker = Asker::of_worker(class, *client, worker);
             match self.bank.pause(*guard, asker, now) {
                 Pause::No => continue,
                 Pause::UntilItChanges => {}

@@ -384,6 +384,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         let key = self.classes[class as usize].key.with(u64::from(task.index));
         self.digest = self.digest.wrapping_add(mix(key.with(fate as u64).bits() ^ mix(!now.as_nanos())));
         self.show(|| Fact::TaskEnded { class, task: task.index, at: now, fate });
+        if !self.classes[class as usize].follows {
+            self.bank.forget(class, task.index);
+        }
         if self.states[class as usize].origins.has_loops() {
             self.session_thinks(class, if slot == NO_TASK { run } else { slot });
         }
