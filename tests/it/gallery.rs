@@ -1,4 +1,4 @@
-//! Every picture that `docs/gallery.md` shows is what the program draws today. They are renewed by
+//! Every picture that `docs/gallery.md` and `docs/failing_guards.md` show is what the program draws today. They are renewed by
 //! `SNAPSHOTS=overwrite cargo test --test it gallery`.
 
 use std::collections::BTreeSet;
@@ -13,13 +13,19 @@ use retrycast::report::{Subject, finding::finding};
 use super::stage::shipped;
 
 const FOLDER: &str = "outputs/gallery";
+const PAGES: [&str; 2] = ["docs/gallery.md", "docs/failing_guards.md"];
 
-/// The pictures of the page, by name: `SCENARIO-VARIANT`.
-fn shown() -> BTreeSet<String> {
-    let page = std::fs::read_to_string("docs/gallery.md").unwrap();
+/// The pictures of a page, by name: `SCENARIO-VARIANT`.
+fn shown_by(page: &str) -> BTreeSet<String> {
+    let page = std::fs::read_to_string(page).unwrap();
     let names =
         page.split("../outputs/gallery/").skip(1).filter_map(|rest| Some(rest.split_once(".svg")?.0.to_owned()));
     names.collect()
+}
+
+/// The pictures of all pages.
+fn shown() -> BTreeSet<String> {
+    PAGES.into_iter().flat_map(shown_by).collect()
 }
 
 /// The timeline of a scenario and variant, as `run` writes it.
@@ -53,14 +59,16 @@ fn the_pictures_of_the_gallery_are_what_the_program_draws() {
 }
 
 #[test]
-fn every_stored_picture_is_shown_and_the_loop_of_the_page_draws_them_all() {
-    let shown = shown();
+fn every_stored_picture_is_shown_and_the_loop_of_its_page_draws_them_all() {
     let files = std::fs::read_dir(Path::new(FOLDER)).unwrap().map(|entry| entry.unwrap().path());
     let stored: BTreeSet<String> = files.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
-    assert_eq!(stored, shown);
-    let page = std::fs::read_to_string("docs/gallery.md").unwrap();
-    let (_, rest) = page.split_once("for picture in").expect("the page has a loop");
-    let (list, _) = rest.split_once("; do").expect("the loop has a body");
-    let listed: BTreeSet<String> = list.split_whitespace().filter(|word| *word != "\\").map(str::to_owned).collect();
-    assert_eq!(listed, shown);
+    assert_eq!(stored, shown());
+    for name in PAGES {
+        let page = std::fs::read_to_string(name).unwrap();
+        let (_, rest) = page.split_once("for picture in").expect("the page has a loop");
+        let (list, _) = rest.split_once("; do").expect("the loop has a body");
+        let listed: BTreeSet<String> =
+            list.split_whitespace().filter(|word| *word != "\\").map(str::to_owned).collect();
+        assert_eq!(listed, shown_by(name), "{name}");
+    }
 }

@@ -20,7 +20,8 @@
 //! - `determinism`: same seed, same bytes; a new policy leaves the world untouched.
 //! - `alerts`: when rules would have fired, worked out by hand, and what is refused of them.
 //! - `interventions`: what an operator does and what comes of it, worked out by hand, and what is refused.
-//! - `gallery`: the pictures of `docs/gallery.md` are today's.
+//! - `gallery`: the pictures of `docs/gallery.md` and `docs/failing_guards.md` are today's.
+//! - `failing_guards`: guards that make it worse, by closed forms and by how much.
 //! - `golden`: every number of every shipped scenario against `tests/golden/`.
 //! - `request_phases`: what ends a request, when, and as what its client sees it.
 //! - `bills`: what requests cost, to the billionth.
@@ -73,6 +74,7 @@ mod conservation_wide;
 mod determinism;
 #[cfg(feature = "cli")]
 mod experiments;
+mod failing_guards;
 mod fault_answers;
 mod fault_terms;
 mod field_cases;
