@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use super::args::{Format, PresetsArgs};
 use super::engine::Refused;
 use super::stream;
-use crate::preset::{NotAPreset, Preset, breakers, limits};
-use crate::report::{breaker_presets, limit_presets, presets as report};
+use crate::preset::{NotAPreset, Preset, breakers, limits, queues};
+use crate::report::{breaker_presets, limit_presets, presets as report, queue_presets};
 use crate::scenario::Refusal;
 
 /// Lists the presets, or explains one.
@@ -27,6 +27,20 @@ pub(super) fn presets(args: &PresetsArgs) -> anyhow::Result<ExitCode> {
         return match args.format {
             Format::Text => stream::print(&breaker_presets::list()),
             Format::Json => stream::print(&format!("{:#}\n", breaker_presets::list_json())),
+        };
+    }
+    if name == "queues" {
+        return match args.format {
+            Format::Text => stream::print(&queue_presets::list()),
+            Format::Json => stream::print(&format!("{:#}\n", queue_presets::list_json())),
+        };
+    }
+    let of_queue = name.strip_prefix("queues/");
+    if let Some(name) = of_queue.or_else(|| Some(name.as_str()).filter(|name| is_only_a_queue(name))) {
+        let preset = queues::find(name).map_err(refused)?;
+        return match args.format {
+            Format::Text => stream::print(&queue_presets::one(preset)),
+            Format::Json => stream::print(&format!("{:#}\n", queue_presets::one_json(preset))),
         };
     }
     let of_breaker = name.strip_prefix("breakers/");
@@ -57,6 +71,11 @@ pub(super) fn presets(args: &PresetsArgs) -> anyhow::Result<ExitCode> {
 /// Whether this is a preset of a breaker and none of a layer.
 fn is_only_a_breaker(name: &str) -> bool {
     Preset::find(name).is_err() && breakers::find(name).is_ok()
+}
+
+/// The same of a queue's messages; a library's word alone is its layer that retries.
+fn is_only_a_queue(name: &str) -> bool {
+    Preset::find(name).is_err() && breakers::find(name).is_err() && queues::find(name).is_ok()
 }
 
 fn refused(not: NotAPreset) -> Refused {

@@ -29,7 +29,7 @@ impl DeliveryBound {
         let delivery = class.queueing.delivery.as_ref()?;
         let pool = scenario.pool_of(class);
         let prefetches = pool.is_some_and(|pool| pool.prefetch.is_some());
-        let crashes = pool.is_some_and(|pool| pool.crashes.is_some());
+        let crashes = scenario.pools_of(class).any(|pool| pool.crashes.is_some());
         let bound = DeliveryBound {
             runs_of_a_message: delivery.most_runs(prefetches, crashes),
             receives: delivery.receives_at_most.map(u64::from),

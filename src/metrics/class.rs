@@ -71,10 +71,14 @@ pub(super) fn class_metrics(
         table.push(("cached_input_share", ratio(total.cached.cached, total.cached.input)));
     }
     if class.workers() > 0 {
-        table.push(("worker_time_s", worker_time(class, counts, window)));
+        table.push(("worker_time_s", worker_time(class, scenario.is_moved(class), counts, window)));
     }
     if scenario.follows_jobs(class) {
         table.push(("delivery", delivery(&counts.jobs)));
+    }
+    if scenario.holds_queue(class) {
+        let held = real(counts.jobs.held_nanos as f64 / 1e9);
+        table.push(("queue_holds", named(vec![("times", count(counts.jobs.holds)), ("held_s", held)])));
     }
     let rows = LayerRows::of(scenario, class);
     table.push(("factors", factors(&rows, class, total)));
@@ -110,7 +114,7 @@ fn times(store: &LatencyStore) -> Tree<Number> {
     ])
 }
 
-fn worker_time(class: &TrafficClass, counts: &Counts, window: Window) -> Tree<Number> {
+fn worker_time(class: &TrafficClass, is_moved: bool, counts: &Counts, window: Window) -> Tree<Number> {
     let there = u64::from(class.workers()) * window.length().as_nanos();
     let busy: u64 = counts.worker_nanos.iter().sum();
     let name = |activity| match activity {
@@ -129,7 +133,7 @@ fn worker_time(class: &TrafficClass, counts: &Counts, window: Window) -> Tree<Nu
     };
     // Whose job it would have been that an idle worker of a pool does not do is not known: the pool says how long.
     let own = WorkerActivity::ALL.into_iter();
-    let own = own.filter(|activity| *activity != WorkerActivity::Idle || class.queueing.pool.is_none());
+    let own = own.filter(|activity| *activity != WorkerActivity::Idle || class.queueing.pool.is_none() && !is_moved);
     named(own.map(|activity| (name(activity), real(nanos(activity) as f64 / 1e9))).collect())
 }
 

@@ -156,6 +156,10 @@ pub struct JobCounts {
     pub wasted_runs: u64,
     /// Copies of jobs whose fate was known that still waited or ran when the run ended.
     pub copies_left: u64,
+    /// Times that a job which met a limit held its whole queue, by when that was.
+    pub holds: u64,
+    /// How long queues were held so, in nanoseconds, counted where a hold began.
+    pub held_nanos: u64,
 }
 
 impl JobCounts {
@@ -170,6 +174,8 @@ impl JobCounts {
         self.most_copies = self.most_copies.max(other.most_copies);
         self.wasted_runs += other.wasted_runs;
         self.copies_left += other.copies_left;
+        self.holds += other.holds;
+        self.held_nanos += other.held_nanos;
     }
 }
 

@@ -79,6 +79,8 @@ pub enum Next {
         at: SimTime,
         /// Where it is put and where it goes on.
         requeue: Requeue,
+        /// Whether the whole queue is held until then, and the job put back at once.
+        holds_queue: bool,
     },
     /// The step is over, with this answer; if it failed, so is the task.
     Done(Answer),

@@ -57,6 +57,8 @@ pub struct RetryPolicy {
     /// Statuses that are repeated without using an attempt: of a job that is moved back into its queue because of a
     /// limit, and has not failed.
     pub uncounted: StatusSet,
+    /// Statuses after which the wait is the whole queue's: nobody takes a job of it until it is over.
+    pub holds_queue: StatusSet,
 }
 
 /// Which failed responses the caller of a library gets as they are; for all others it gets an exception.
@@ -174,6 +176,7 @@ impl RetryPolicy {
         holds_worker: true,
         hands_back: HandsBack { unretried: StatusSet::EMPTY, exhausted: StatusSet::EMPTY },
         uncounted: StatusSet::EMPTY,
+        holds_queue: StatusSet::EMPTY,
     };
 
     /// What to do at `now` after the attempt that ended with `answer`. A retry is entered into `state`. `pay` asks

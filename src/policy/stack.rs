@@ -378,7 +378,8 @@ impl Client {
                 }
                 Role::Queue(policy, requeue) => {
                     if let Some(at) = decide(policy, at, states, &answer, now, SimTime::NEVER, host) {
-                        return Walk::Stops(Next::Requeue { at, requeue: *requeue });
+                        let holds_queue = policy.holds_queue.contains(answer.status);
+                        return Walk::Stops(Next::Requeue { at, requeue: *requeue, holds_queue });
                     }
                 }
             }

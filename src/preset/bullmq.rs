@@ -2,7 +2,7 @@
 //! after its backoff. An `UnrecoverableError` ends a job: give such failures a code and name it under `never` of
 //! `retry_on`. A custom backoff is a function of the application: write what it computes as a general backoff.
 
-use super::{Family, Source, Spoken, Version, duration, exponential, form, further, milliseconds, word};
+use super::{Family, Source, Spoken, Version, duration, exponential, form, further, list, milliseconds, table, word};
 use crate::document::{Field, Value};
 
 pub(super) static FAMILY: Family = Family {
@@ -23,12 +23,28 @@ pub(super) static FAMILY: Family = Family {
             backoff,
         ),
         further("backoff", "jitter", jitter),
+        word(
+            "rateLimit",
+            "holds_queue",
+            "a worker that meets a 429 holds the queue for so long, and its job uses no attempt; without it, a 429 is a \
+             failure",
+            limited,
+        ),
+        further("rateLimit", "uncounted", limited),
+        further("rateLimit", "backoff_by_kind", |spoken| {
+            let wait = form("fixed", duration(milliseconds(&spoken.field)?));
+            Some(list([table([("on", list([Value::Integer(429)])), ("backoff", wait)])]))
+        }),
     ],
 };
 
 fn attempts(spoken: &Spoken<'_>) -> Option<Value> {
     let attempts = spoken.field.whole(1..=1_000_000)?;
     Some(Value::Integer(i64::try_from(attempts).ok()?))
+}
+
+fn limited(spoken: &Spoken<'_>) -> Option<Value> {
+    milliseconds(&spoken.field).map(|_| list([Value::Integer(429)]))
 }
 
 /// Whether a backoff is one of the library's and not a general form.

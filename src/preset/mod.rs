@@ -45,6 +45,7 @@ mod openai_python;
 mod opnieuw;
 mod p_retry;
 mod polly;
+pub mod queues;
 mod requests;
 mod reqwest_retry;
 mod resilience4j;

@@ -41,6 +41,11 @@ fn what(subject: &Subject<'_>, act: &Act) -> String {
             };
             format!("`{}` is deployed for {part} of {}", class.others[*other].client.name, tasks(class))
         }
-        Act::Limit { name, amount } => format!("`{name}` has {amount}"),
+        Act::Move { class: index, to } => {
+            let pool = &subject.scenario.pools[*to].name;
+            format!("the {} are given to the workers of `{pool}`", plural(&readable(&class(*index).name)))
+        }
+        Act::Limit { name, amount, of: None } => format!("`{name}` has {amount}"),
+        Act::Limit { name, amount, of: Some(of) } => format!("`{name}` of `{of}` has {amount}"),
     }
 }

@@ -23,12 +23,21 @@ pub fn deliveries(subject: &Subject<'_>) -> Vec<String> {
             said("crashed_runs", "runs that died with their worker: {}"),
             said("dead", "jobs whose message was not put back any more: {}"),
             said("lost", "jobs lost with their worker: {}"),
+            held(subject, name),
         ];
         let said: Vec<String> = said.into_iter().flatten().collect();
         let name = if classes.len() > 1 { format!("{name}: ") } else { String::new() };
         (!said.is_empty()).then(|| format!("{name}{}{}", said.join("; "), mean(subject)))
     };
     classes.iter().filter_map(|class| sentence(&class.name)).collect()
+}
+
+/// How often and for how long the queue of a class was held by jobs that met a limit.
+fn held(subject: &Subject<'_>, name: &str) -> Option<String> {
+    let figure = |key: &str| subject.of(Scope::Whole, name, &["queue_holds", key]);
+    let seconds = figure("held_s").and_then(Figure::center).filter(|seconds| *seconds > 0.0)?;
+    let time = Unit::Time(TimeUnit::of(seconds)).full(seconds);
+    Some(format!("the queue was held {time} by jobs that met a limit, {} of them", Unit::Count.brief(figure("times"))))
 }
 
 /// For each pool of workers a sentence without a full stop.

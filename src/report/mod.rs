@@ -32,6 +32,7 @@ pub mod phase_table;
 pub mod presets;
 pub mod probe;
 pub mod quantity;
+pub mod queue_presets;
 pub mod refusal_table;
 pub mod regression;
 pub mod request_log;

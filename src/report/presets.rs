@@ -39,7 +39,8 @@ pub fn list() -> String {
         "",
         "A version was measured unless it is marked with *: then the documentation says so. Without a version the last \
          one is meant. `retrycast presets NAME` says what one does, and `retrycast presets limits` lists \
-         the rate limits of providers, `retrycast presets breakers` the circuit breakers.",
+         the rate limits of providers, `retrycast presets breakers` the circuit breakers, `retrycast presets queues` \
+         how queues hand out their messages.",
         0,
     );
     page

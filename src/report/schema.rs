@@ -159,6 +159,13 @@ fn definitions() -> Value {
         ),
     );
     class.insert(
+        "queue_holds".into(),
+        leaves(
+            &["times", "held_s"],
+            "How often jobs that met a limit held their whole queue, and how long it was held.",
+        ),
+    );
+    class.insert(
         "factors".into(),
         open_leaves("Outermost first; they multiply to amplification_by_task. `runs` stands for the queue."),
     );

@@ -14,7 +14,7 @@ use crate::provider::capacity::Late;
 use crate::provider::{self, Respond};
 use crate::random::distribution::Shape;
 use crate::random::{Distribution, math};
-use crate::traffic::{Step, WhenOneFails};
+use crate::traffic::Step;
 
 /// The parts that fit together or do not; `None` stands for one that is wrong by itself.
 pub(super) struct Parts<'a> {
@@ -50,7 +50,6 @@ pub(super) fn check(parts: &Parts<'_>, faults: &Faults) {
         }
     }
     limit_check::check(parts, faults);
-    check_copies(parts, faults);
     check_cache(parts, faults);
     check_hedges(parts, faults);
     check_stopped_answers(parts, faults);
@@ -81,12 +80,6 @@ fn check_stopped_answers(parts: &Parts<'_>, faults: &Faults) {
             None if class.class.has_groups() => {
                 let name = &class.class.name;
                 format!("steps of `{name}` run at once, which is not modelled where a limit stops answers")
-            }
-            None if class.is_killed => {
-                format!(
-                    "runs of `{}` may be killed, which is not modelled where a limit stops answers",
-                    class.class.name
-                )
             }
             None if matches!(parts.provider.network, Some(Some(_))) => {
                 "requests travel, which is not modelled where a limit stops answers".to_owned()
@@ -131,20 +124,7 @@ fn check_hedges(parts: &Parts<'_>, faults: &Faults) {
     }
 }
 
-/// What has been done by one copy of a job would be done for the others too, where steps run at once.
-fn check_copies(parts: &Parts<'_>, faults: &Faults) {
-    for class in parts.classes.iter().flatten() {
-        if class.comes_back && class.class.has_groups() {
-            let message = format!(
-                "steps of `{}` run at once, which is not modelled for messages that come back",
-                class.class.name
-            );
-            faults.add(Fault::new(class.client, message).hint("leave out `group`, or acknowledge early"));
-        }
-    }
-}
-
-/// A request that is on its way cannot be called back.
+/// Hedges look at requests that are with the provider.
 fn check_ways(parts: &Parts<'_>, faults: &Faults) {
     if !matches!(parts.provider.network, Some(Some(_))) {
         return;
@@ -155,10 +135,6 @@ fn check_ways(parts: &Parts<'_>, faults: &Faults) {
         let hedging = own.into_iter().chain(others).find(|client| client.hedge().is_some());
         let what = match hedging {
             Some(client) => format!("`{}` hedges", client.name),
-            None if class.class.has_groups() && class.class.when_one_fails == WhenOneFails::Cancel => {
-                format!("`{}` drops steps that run at once", class.class.name)
-            }
-            None if class.is_killed => format!("runs of `{}` may be killed", class.class.name),
             None => continue,
         };
         let message = format!("{what}, which is not modelled where requests travel");

@@ -193,6 +193,9 @@ fn check_kind(layer: &Layer, kind: Kind, context: &Context<'_>) {
             "leave it out, or write `kind = \"queue\"`",
         );
     }
+    if let Some(place) = layer.holds_queue {
+        refuse(place, "only a queue has jobs to hold back", "leave it out, or write `kind = \"queue\"`");
+    }
     for place in places.into_iter().flatten() {
         refuse(place, "only a queue puts jobs back", "leave it out, or write `kind = \"queue\"`");
     }

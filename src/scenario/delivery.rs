@@ -1,19 +1,42 @@
 //! Reading how the queue of a class hands out its jobs, and how long they may take.
 
 use crate::document::{Fault, Field, Reader};
+use crate::preset::queues;
 use crate::traffic::{Delivery, WorkerPool};
 use crate::units::SimDuration;
 
 /// The most receives and redeliveries.
 const MOST_TIMES: u64 = 1_000_000;
 
-/// Reads `queue` of a class whose pool is known.
+/// Reads `queue` of a class whose pool is known: general keys, or the words of a preset with general keys beside them.
 pub(super) fn delivery(field: &Field<'_>, pool: Option<&WorkerPool>) -> Option<Box<Delivery>> {
-    let before = field.faults().len();
-    let reader = field.table("how the queue hands out jobs")?;
+    let said = field.node.as_table().and_then(|table| Some((table, table.get("preset")?)));
+    let Some((table, entry)) = said else { return settings(field.table("how the queue hands out jobs")?, pool) };
+    let name = Field::new(entry.key, &entry.node, field.faults());
+    let preset = match queues::find(name.text()?) {
+        Ok(preset) => preset,
+        Err(not) => {
+            field.faults().add(Fault::new(name.place(), not.message).hint(not.hint));
+            return None;
+        }
+    };
+    let mut table = table.clone();
+    preset.expand(&mut table, name.place(), field.faults());
+    let reader = Reader::new(&table, field.place(), field.faults());
+    reader.knows(&preset.family.words.iter().map(|word| word.word).collect::<Vec<_>>());
+    if let Some(word) = queues::lacks(&preset, &table) {
+        let message = format!("lacks the key `{word}`, without which `{}` takes no job", preset.family.word);
+        field.faults().add(Fault::new(name.place(), message).hint(format!(r#"write one, such as {word} = "10m""#)));
+    }
+    settings(reader, pool)
+}
+
+fn settings(reader: Reader<'_>, pool: Option<&WorkerPool>) -> Option<Box<Delivery>> {
+    let faults = reader.faults();
+    let before = faults.len();
     let words = [("early", false), ("late", true)];
     let late = reader.or("acknowledge", false, |field| field.word(&words));
-    let time = |key| reader.maybe(key, Field::positive_duration);
+    let time = |key| reader.or(key, None, |field| or_none(field, Field::positive_duration));
     let (visibility, look_every) = (time("visibility"), time("look_every"));
     let first_look = reader.maybe("first_look", Field::duration);
     let renews = reader.or("renews", false, Field::truth);
@@ -21,7 +44,11 @@ pub(super) fn delivery(field: &Field<'_>, pool: Option<&WorkerPool>) -> Option<B
     let delays = reader.or("delays", false, |field| field.word(&[("queue", false), ("worker", true)]));
     let words = [("delivered", false), ("all", true)];
     let removes_all = reader.or("acknowledgement_removes", false, |field| field.word(&words));
-    let times = |key, least| reader.maybe(key, |field| field.whole(least..=MOST_TIMES).map(|n| n as u32));
+    let times = |key, least| {
+        let whole = |field: &Field<'_>| field.whole(least..=MOST_TIMES).map(|n| n as u32);
+        reader.or(key, None, |field| or_none(field, whole))
+    };
+    let after_crash = reader.maybe("after_crash", |field| field.word(&[("at_once", true), ("when_overdue", false)]));
     let (receives, redeliveries) = (times("receives_at_most", 1), times("redeliveries_at_most", 0));
     let (timeout, expires, deadline) = (time("timeout"), time("expires"), time("deadline"));
     let prefetches = pool.is_some_and(|pool| pool.prefetch.is_some());
@@ -32,7 +59,7 @@ pub(super) fn delivery(field: &Field<'_>, pool: Option<&WorkerPool>) -> Option<B
     needs(
         &reader,
         sees,
-        &["look_every", "first_look", "renews"],
+        &["look_every", "first_look", "renews", "after_crash"],
         r#"write a `visibility`, such as "300s", or leave it out"#,
     );
     needs(
@@ -41,24 +68,32 @@ pub(super) fn delivery(field: &Field<'_>, pool: Option<&WorkerPool>) -> Option<B
         &["redeliver", "acknowledgement_removes", "redeliveries_at_most"],
         NOTHING_COMES_BACK,
     );
-    if let (Some(Some(_)), Some(None), Some(field)) = (first_look, look_every, reader.get("first_look")) {
+    if let (Some(Some(_)), Some(None), Some(field)) = (first_look, look_every, said(&reader, "first_look")) {
         reader.faults().add(Fault::new(field.key, "there are no looks").hint("write `look_every` beside it"));
     }
     if renews == Some(true)
-        && let Some(field) = reader.get("renews")
+        && let Some(field) = said(&reader, "renews")
         && !crashes
     {
         let message = "no worker dies, so that no message would come back";
         reader.faults().add(Fault::new(field.key, message).hint("use a pool with `crashes`, or leave it out"));
     }
+    if let (Some(Some(_)), false, Some(field)) = (after_crash, crashes, said(&reader, "after_crash")) {
+        let message = "no worker dies, so that no message would come back";
+        reader.faults().add(Fault::new(field.key, message).hint("use a pool with `crashes`, or leave it out"));
+    }
     reader.finish();
+    let is_held = late? || prefetches;
+    let visibility = visibility?.filter(|_| is_held);
     let read = Delivery {
         late: late?,
-        visibility: visibility?,
+        visibility,
+        // Who has no clock has nothing to renew.
+        at_once_after_crash: after_crash?.unwrap_or(visibility.is_none()),
         renews: renews?,
         look_every: look_every?,
         first_look: first_look?.or(look_every?).unwrap_or(SimDuration::ZERO),
-        held_delays: delays?,
+        held_delays: delays? && prefetches,
         front: front?,
         removes_all: removes_all?,
         receives_at_most: receives?,
@@ -67,7 +102,17 @@ pub(super) fn delivery(field: &Field<'_>, pool: Option<&WorkerPool>) -> Option<B
         expires: expires?,
         deadline: deadline?,
     };
-    (field.faults().len() == before).then(|| Box::new(read))
+    (faults.len() == before).then(|| Box::new(read))
+}
+
+/// A value, or none where the file says so: what a preset brings can be left out.
+fn or_none<'a, T>(field: &Field<'a>, convert: impl FnOnce(&Field<'a>) -> Option<T>) -> Option<Option<T>> {
+    if field.is_none() { Some(None) } else { convert(field).map(Some) }
+}
+
+/// A key that must not say what means nothing. What a preset says, or the file in its words, may: the pool decides.
+fn said<'a>(reader: &Reader<'a>, key: &'static str) -> Option<Field<'a>> {
+    if reader.get("preset").is_some() { None } else { reader.get(key) }
 }
 
 const VISIBILITY: &str = r#"write acknowledge = "late", or use a pool with `prefetch`: what is acknowledged when its run begins does not come back"#;
@@ -77,7 +122,7 @@ const NOTHING_COMES_BACK: &str = "write a `visibility`, or use a pool with `cras
 /// Refuses keys that mean nothing without something else.
 fn needs(reader: &Reader<'_>, is_there: bool, keys: &[&'static str], hint: &str) {
     for key in keys {
-        if let Some(field) = reader.get(key).filter(|_| !is_there) {
+        if let Some(field) = said(reader, key).filter(|_| !is_there) {
             reader.faults().add(Fault::new(field.key, "means nothing here").hint(hint));
         }
     }

@@ -9,8 +9,9 @@ use super::context::{Context, each, refer};
 use super::guards::ReadGuard;
 use super::step_clients::{self, Known};
 use super::traffic::ReadClass;
+use super::workers;
 use crate::document::{Fault, Faults, Field, Node, Reader, Table, Value, near};
-use crate::policy::Mechanism;
+use crate::policy::{Client, Mechanism, Scope};
 use crate::units::{SimDuration, SimTime, parse};
 
 /// Something that is done at a certain time.
@@ -53,20 +54,32 @@ pub enum Act {
         /// To which part of the class's workers, or of its turns.
         share: f64,
     },
+    /// The jobs of a class are worked on by another pool: those that wait move there, and so do all that come.
+    Move {
+        /// The index of the class.
+        class: usize,
+        /// The index of the pool.
+        to: usize,
+    },
     /// A limit has another amount, as its own settings say too.
     Limit {
         /// The name of the limit.
         name: String,
         /// The amount, as it is written.
         amount: String,
+        /// The class, model or value of a label whose instance it is, where the limit is one for each of them.
+        of: Option<String>,
     },
 }
 
 /// The most interventions of a file.
 const MOST: usize = 64;
 
+/// The most classes and pools where queues move: the engine has a bit for each workforce.
+const MOST_FORCES: usize = 64;
+
 /// What can be done, each by its key.
-const ACTS: [&str; 5] = ["pause", "purge", "trip", "deploy", "limit"];
+const ACTS: [&str; 6] = ["pause", "purge", "trip", "deploy", "move", "limit"];
 
 /// Reads all interventions; clients that they deploy become other clients of their class.
 pub(super) fn interventions(
@@ -95,7 +108,7 @@ fn one(
     let length = reader.maybe("for", Field::positive_duration);
     let act = match reader.only(&ACTS) {
         None => {
-            reader.knows(&["amount", "class", "share"]);
+            reader.knows(&["amount", "class", "share", "to", "of"]);
             None
         }
         Some(("pause", field)) => jobs_of(&field, classes, context).map(|class| Act::Pause { class }),
@@ -108,6 +121,7 @@ fn one(
         }
         Some(("trip", field)) => trip(&field, guards, context),
         Some(("deploy", field)) => deploy(&field, &reader, known, classes, context),
+        Some(("move", field)) => moved(&field, &reader, (known, guards), classes, context),
         Some((_, field)) => {
             // What is wrong with either is told by the limit that got them.
             let amount =
@@ -115,6 +129,7 @@ fn one(
             Some(Act::Limit {
                 name: field.node.as_str().unwrap_or_default().to_owned(),
                 amount: amount.unwrap_or_default(),
+                of: reader.get("of").and_then(|field| field.node.as_str().map(str::to_owned)),
             })
         }
     };
@@ -151,6 +166,49 @@ fn jobs_of(field: &Field<'_>, classes: &[Option<ReadClass>], context: &Context<'
             .wrong("has turns, which start at once", "name a class of jobs: turns have no queue and no workers");
     }
     Some(class)
+}
+
+/// The jobs of a class go to another pool of workers.
+fn moved(
+    field: &Field<'_>,
+    reader: &Reader<'_>,
+    (known, guards): (&Known<'_>, &[Option<ReadGuard>]),
+    classes: &[Option<ReadClass>],
+    context: &Context<'_>,
+) -> Option<Act> {
+    let class = jobs_of(field, classes, context);
+    let to = reader.need("to", "write the name of the pool whose workers get its jobs, as in [workers.NAME]");
+    let to = to.and_then(|to| Some((workers::refer(&to, known.pools)?, to)));
+    let (class, ((to, pool), to_field)) = (class?, to?);
+    let read = classes.get(class)?.as_ref()?;
+    let home = read.class.queueing.pool;
+    if home == Some(to) {
+        return to_field.wrong("has these jobs already", "name another pool");
+    }
+    let own = home.and_then(|home| known.pools[home].1.as_ref());
+    for pool in [own, pool].into_iter().flatten() {
+        if pool.prefetch.is_some() {
+            let message = format!("`{}` takes jobs ahead, and what a process has taken can't be moved", pool.name);
+            return field.wrong(message, "leave out its `prefetch`");
+        }
+    }
+    let others = read.others.iter().map(|other| &other.settings.client);
+    let clients = known.read.get(read.class.client)?.iter().map(|read| &read.client).chain(others);
+    for element in clients.flat_map(Client::elements) {
+        let of_worker = |scope: Scope| matches!(scope, Scope::Worker | Scope::Process);
+        let budget =
+            element.role.policy().is_some_and(|policy| policy.budget.is_some() && of_worker(policy.budget_scope));
+        let guard = element.role.guard().and_then(|guard| guards.get(guard)?.as_ref());
+        if budget || guard.is_some_and(|read| of_worker(read.guard.scope)) {
+            let message = format!("has `{}` for each worker or process, and its jobs would leave these", element.name);
+            return field.wrong(message, r#"write scope = "class", or leave the move out"#);
+        }
+    }
+    if context.classes.len() + known.pools.len() > MOST_FORCES {
+        let message = format!("needs a file of {MOST_FORCES} classes and pools at most");
+        return field.wrong(message, "leave some of them out");
+    }
+    Some(Act::Move { class, to })
 }
 
 fn deploy(
@@ -212,11 +270,18 @@ pub(super) fn change_limits(root: &mut Table, faults: &Faults) {
             continue;
         };
         let back = table.get("for").map(|entry| &entry.node);
-        change_limit(root, &limit.node, (&at.node, &amount.node, back), faults);
+        let of = table.get("of").map(|entry| &entry.node);
+        change_limit(root, &limit.node, of, (&at.node, &amount.node, back), faults);
     }
 }
 
-fn change_limit(root: &mut Table, name: &Node, (at, amount, back): (&Node, &Node, Option<&Node>), faults: &Faults) {
+fn change_limit(
+    root: &mut Table,
+    name: &Node,
+    of: Option<&Node>,
+    (at, amount, back): (&Node, &Node, Option<&Node>),
+    faults: &Faults,
+) {
     let Some(wanted) = name.as_str() else {
         faults.add(Fault::new(name.place, "must be the name of a limit").hint("write it in quotes"));
         return;
@@ -232,12 +297,16 @@ fn change_limit(root: &mut Table, name: &Node, (at, amount, back): (&Node, &Node
         faults.add(Fault::new(name.place, "no limit has this name").hint(near::existing("limits", &known, wanted)));
         return;
     };
-    let mut changes: Vec<Node> = match limit.get("changes").map(|entry| &entry.node.value) {
-        Some(Value::Array(items)) => items.clone(),
+    let listed = |table: &Table, key: &str| match table.get(key).map(|entry| &entry.node.value) {
+        Some(Value::Array(items)) => Some(items.clone()),
         // What is wrong there is told when the limit is read.
-        Some(_) => return,
-        None => Vec::new(),
+        Some(_) => None,
+        None => Some(Vec::new()),
     };
+    let Some(mut changes) = listed(limit, "changes") else { return };
+    if let Some(of) = of {
+        return change_instance(limit, (name, of), (at, amount, back), changes, faults);
+    }
     let pair = |at: Node, amount: &Node| Node::written(Value::Array(vec![at, amount.clone()]), name.place);
     changes.push(pair(at.clone(), amount));
     if let Some((until, before)) = back.and_then(|back| Some((later(at, back)?, amount_at(&changes, limit, at)?))) {
@@ -245,6 +314,38 @@ fn change_limit(root: &mut Table, name: &Node, (at, amount, back): (&Node, &Node
     }
     changes.sort_by_key(|change| change.as_array().and_then(<[Node]>::first).and_then(instant));
     limit.insert("changes", name.place, Node::written(Value::Array(changes), name.place));
+}
+
+/// Writes a change into one instance of a limit that is one for each of some.
+fn change_instance(
+    limit: &mut Table,
+    (name, of): (&Node, &Node),
+    (at, amount, back): (&Node, &Node, Option<&Node>),
+    of_all: Vec<Node>,
+    faults: &Faults,
+) {
+    let Some(instance) = of.as_str() else {
+        faults.add(
+            Fault::new(of.place, "must be the name of one of those for whom the limit is").hint("write it in quotes"),
+        );
+        return;
+    };
+    let written = limit.get("changes_of").and_then(|entry| entry.node.as_table()).cloned();
+    let mut instances = written.unwrap_or_default();
+    let mut changes = match instances.get(instance).map(|entry| &entry.node.value) {
+        Some(Value::Array(items)) => items.clone(),
+        Some(_) => return,
+        None => Vec::new(),
+    };
+    let pair = |at: Node, amount: &Node| Node::written(Value::Array(vec![at, amount.clone()]), of.place);
+    changes.push(pair(at.clone(), amount));
+    let known: Vec<Node> = of_all.into_iter().chain(changes.iter().cloned()).collect();
+    if let Some((until, before)) = back.and_then(|back| Some((later(at, back)?, amount_at(&known, limit, at)?))) {
+        changes.push(pair(until, &before));
+    }
+    changes.sort_by_key(|change| change.as_array().and_then(<[Node]>::first).and_then(instant));
+    instances.insert(instance, of.place, Node::written(Value::Array(changes), of.place));
+    limit.insert("changes_of", name.place, Node::written(Value::Table(instances), name.place));
 }
 
 /// A table inside a table.

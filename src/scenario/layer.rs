@@ -27,7 +27,7 @@ const MOST_LIMITED: usize = 3;
 const MOST_OF_A_KIND: u64 = 65_535;
 
 /// The general keys of a retry layer and of every element.
-pub(super) const GENERAL: [&str; 28] = [
+pub(super) const GENERAL: [&str; 29] = [
     "name",
     "off",
     "kind",
@@ -56,6 +56,7 @@ pub(super) const GENERAL: [&str; 28] = [
     "resume",
     "hands_back",
     "uncounted",
+    "holds_queue",
 ];
 
 /// A retry layer with what the checks of its stack need.
@@ -74,6 +75,8 @@ pub(super) struct Layer {
     pub(super) resume: Said<Resume>,
     /// Where `uncounted` is said.
     pub(super) uncounted: Option<Place>,
+    /// Where `holds_queue` is said.
+    pub(super) holds_queue: Option<Place>,
     /// Where `timeout` is said, or that it shrinks.
     pub(super) timeout: Option<Place>,
     /// Where `holds_worker` is said to be true.
@@ -115,6 +118,7 @@ pub(super) fn retry(reader: &Reader<'_>, spared: &[&str], preset: Option<Preset>
     let resume = reader.maybe("resume", |field| Some((field.word(&resumes)?, said_at(field))));
     let hands_back = reader.or("hands_back", HandsBack::default(), hands_back);
     let uncounted = reader.or("uncounted", StatusSet::EMPTY, statuses);
+    let holds_queue = reader.or("holds_queue", StatusSet::EMPTY, statuses);
     let (stops, waits, hints, timeouts) = (stops?, waits?, hints?, timeouts?);
     let (budget, budget_scope) = budget?.map_or((None, Scope::Client), |(budget, scope)| (Some(budget), scope));
     Some(Layer {
@@ -139,6 +143,7 @@ pub(super) fn retry(reader: &Reader<'_>, spared: &[&str], preset: Option<Preset>
             holds_worker: holds_worker?,
             hands_back: hands_back?,
             uncounted: uncounted?,
+            holds_queue: holds_queue?,
         },
         preset,
         unspoken: unspoken(table),
@@ -146,6 +151,7 @@ pub(super) fn retry(reader: &Reader<'_>, spared: &[&str], preset: Option<Preset>
         requeue: requeue?,
         resume: resume?,
         uncounted: reader.get("uncounted").and_then(|field| said_at(&field)),
+        holds_queue: reader.get("holds_queue").and_then(|field| said_at(&field)),
         timeout: timeouts.said,
         holds_worker: holds_field.filter(|_| holds_worker == Some(true)).map(|field| field.place()),
         budget: reader.get("budget").map(|field| field.place()),

@@ -3,6 +3,7 @@
 
 use super::context::Context;
 use super::labels;
+use super::limit_changes::change_instances;
 use super::limit_meter::meter;
 use super::limit_preset::expand;
 use super::limit_terms::{classes, terms, weights, weights_of};
@@ -29,6 +30,7 @@ const COUNTS: [Counts; 7] = [
 ];
 
 /// A limit of either kind, with the models that it is for.
+#[derive(Clone)]
 pub(super) enum ReadLimit {
     /// On what flows, or on tokens in flight.
     Rate(Box<Limit>, Named),
@@ -110,10 +112,11 @@ fn written(name: &str, field: &Field<'_>, tariff: Option<&Tariff>, context: &Con
     let of_labels = reader.or("where", ModelSet::ALL, |field| labels::wanted(field, context));
     let set = context.senders.of_classes(only).both(of_labels.unwrap_or(ModelSet::ALL));
     let read = limit(name, &reader, set, tariff);
+    let changes_of = reader.get("changes_of");
     reader.finish();
     let (Some(read), Some(named_classes), Some(_)) = (read, named_classes, of_labels) else { return vec![None] };
-    match (each, each_field) {
-        (None, _) => vec![Some(read)],
+    let mut all = match (each, each_field) {
+        (None, _) => vec![(String::new(), read)],
         (Some(Some(Each::Class)), _) => {
             let all = named_classes.unwrap_or_else(|| (0..context.classes.len()).collect());
             let all = all.into_iter().map(|class| (context.classes[class], context.senders.of_class(class)));
@@ -138,23 +141,31 @@ fn written(name: &str, field: &Field<'_>, tariff: Option<&Tariff>, context: &Con
             };
             let one = |(model, place): &(String, crate::document::Place)| {
                 let renamed = read.renamed(format!("{name}-{}", as_name(model)));
-                Some(renamed.for_models(Some(vec![(model.clone(), *place)])))
+                (model.clone(), renamed.for_models(Some(vec![(model.clone(), *place)])))
             };
             models.iter().map(one).collect()
         }
-        _ => vec![None],
+        _ => return vec![None],
+    };
+    if let Some(field) = changes_of {
+        let instances = if each.is_none() { &mut [] } else { all.as_mut_slice() };
+        if change_instances(&field, instances).is_none() {
+            return vec![None];
+        }
     }
+    all.into_iter().map(|(_, limit)| Some(limit)).collect()
 }
 
-/// One limit for each of these, as far as somebody of the set is in it.
+/// One limit for each of these, behind whose it is, as far as somebody of the set is in it.
 fn instances<'v>(
     name: &str,
     read: &ReadLimit,
     all: impl Iterator<Item = (&'v str, ModelSet)>,
     set: ModelSet,
-) -> Vec<Option<ReadLimit>> {
+) -> Vec<(String, ReadLimit)> {
     let counted = all.map(|(value, of)| (value, of.both(set))).filter(|(_, of)| *of != ModelSet::EMPTY);
-    counted.map(|(value, of)| Some(read.renamed(format!("{name}-{}", as_name(value))).for_senders(of))).collect()
+    let one = |value: &str| read.renamed(format!("{name}-{}", as_name(value)));
+    counted.map(|(value, of)| (value.to_owned(), one(value).for_senders(of))).collect()
 }
 
 /// A model's name as a part of a limit's.
@@ -216,7 +227,7 @@ fn limit(name: &str, reader: &Reader<'_>, classes: ModelSet, tariff: Option<&Tar
 }
 
 /// All keys of a limit.
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 22] = [
     "amount",
     "algorithm",
     "capacity",
@@ -236,6 +247,7 @@ const KEYS: [&str; 21] = [
     "debt",
     "ban",
     "changes",
+    "changes_of",
     "when_used_up",
     "each",
 ];

@@ -1,7 +1,7 @@
 //! Reading the terms of a limit: what a request weighs, when and by which estimate it is charged, what a refusal costs.
 
 use super::context::{Context, Read};
-use super::limit_meter::amount;
+use super::limit_changes::changes;
 use super::prices::prices;
 use super::refuse::Refusal;
 use crate::document::{Fault, Field, Reader};
@@ -9,7 +9,6 @@ use crate::policy::ban::Ban;
 use crate::policy::pacer::Counts;
 use crate::provider::terms::{Charge, Estimate, Settle, Terms, UsedUp, Weights};
 use crate::provider::{ModelSet, Prices, Tariff};
-use crate::units::SimTime;
 
 /// Thousandths of a weight: what a file may say.
 const THOUSAND: u64 = 1_000;
@@ -211,18 +210,4 @@ fn ban(field: &Field<'_>) -> Option<Ban> {
     let lasts = lasts.and_then(|field| field.positive_duration());
     reader.finish();
     Some(Ban { after: after? as u32, within: within?, lasts: lasts? })
-}
-
-fn changes(field: &Field<'_>, scale: u64) -> Option<Vec<(SimTime, u64)>> {
-    let mut all: Vec<(SimTime, u64)> = Vec::new();
-    for item in field.list("changes", 10_000)? {
-        let (time, value) = item.pair(r#"a time and an amount, such as ["30m", "50k"]"#)?;
-        let (at, value) = (time.instant(), amount(&value, scale));
-        let at = at?;
-        if all.last().is_some_and(|(last, _)| *last >= at) {
-            return time.wrong("is not later than the change before it", "write the changes in ascending time");
-        }
-        all.push((at, value?));
-    }
-    Some(all)
 }

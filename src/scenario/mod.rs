@@ -30,6 +30,7 @@ mod interventions;
 mod labels;
 mod layer;
 mod limit;
+mod limit_changes;
 mod limit_check;
 mod limit_meter;
 mod limit_preset;
@@ -142,8 +143,31 @@ impl Scenario {
     /// Whether the jobs of a class are followed one by one: messages that may come back, limits on their time, workers
     /// that may die.
     pub fn follows_jobs(&self, class: &TrafficClass) -> bool {
-        let pool = self.pool_of(class);
-        class.queueing.delivery.is_some() || pool.is_some_and(|pool| pool.crashes.is_some() || pool.prefetch.is_some())
+        let mut pools = self.pools_of(class);
+        class.queueing.delivery.is_some() || pools.any(|pool| pool.crashes.is_some() || pool.prefetch.is_some())
+    }
+
+    /// The pools whose workers may work on the jobs of a class: its own, and those to which its jobs are moved.
+    pub fn pools_of<'a>(&'a self, class: &'a TrafficClass) -> impl Iterator<Item = &'a WorkerPool> {
+        let moved = self.interventions.iter().filter_map(|done| match done.act {
+            Act::Move { class: moved, to } if self.traffic[moved].name == class.name => Some(&self.pools[to]),
+            _ => None,
+        });
+        self.pool_of(class).into_iter().chain(moved)
+    }
+
+    /// Whether the jobs of a class may be moved to the workers of a pool.
+    pub fn is_moved(&self, class: &TrafficClass) -> bool {
+        let moves =
+            |act: &Act| matches!(act, Act::Move { class: moved, .. } if self.traffic[*moved].name == class.name);
+        self.interventions.iter().any(|done| moves(&done.act))
+    }
+
+    /// Whether a job of a class that meets a limit may hold the whole queue.
+    pub fn holds_queue(&self, class: &TrafficClass) -> bool {
+        let others = class.others.iter().map(|other| &other.client);
+        let mut clients = others.chain([self.client_of(class)]);
+        clients.any(|client| client.queue().is_some_and(|(policy, _)| !policy.holds_queue.is_empty()))
     }
 
     /// Whether jobs of the class of this name may be abandoned: their time is over, or they are thrown away.

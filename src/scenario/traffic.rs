@@ -38,10 +38,6 @@ pub(super) struct ReadClass {
     pub(super) client: Place,
     /// The clients that single steps use.
     pub(super) others: Vec<ReadStepClient>,
-    /// Whether a message of its jobs may be handed out again.
-    pub(super) comes_back: bool,
-    /// Whether a run of its jobs may be killed.
-    pub(super) is_killed: bool,
 }
 
 /// Reads all traffic classes.
@@ -107,13 +103,7 @@ fn class(name: &str, field: &Field<'_>, known: &Known<'_>, context: &Context<'_>
         when_one_fails,
         sla,
     };
-    let pool = class.queueing.pool.and_then(|pool| known.pools[pool].1.as_ref());
-    let prefetches = pool.is_some_and(|pool| pool.prefetch.is_some());
-    let comes_back = prefetches || class.queueing.delivery.as_ref().is_some_and(|delivery| delivery.late);
-    let delivery = class.queueing.delivery.as_ref();
-    let is_killed = pool.is_some_and(|pool| pool.crashes.is_some())
-        || delivery.is_some_and(|delivery| delivery.timeout.is_some() || delivery.deadline.is_some());
-    Some(ReadClass { class, client: client_field?.place(), others, comes_back, is_killed })
+    Some(ReadClass { class, client: client_field?.place(), others })
 }
 
 /// Jobs or turns, and how they begin.

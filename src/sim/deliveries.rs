@@ -60,11 +60,13 @@ pub(super) struct Watch {
     pub(super) process: u32,
     /// How many runs of its message had begun before.
     pub(super) copy: u32,
+    /// The steps of groups that it has done, one bit each.
+    pub(super) done: u64,
 }
 
 impl Watch {
     /// Nothing is known.
-    pub(super) const NONE: Watch = Watch { message: NO_MESSAGE, ends: SimTime::NEVER, process: 0, copy: 0 };
+    pub(super) const NONE: Watch = Watch { message: NO_MESSAGE, ends: SimTime::NEVER, process: 0, copy: 0, done: 0 };
 }
 
 /// The messages of a class; empty where its jobs are not followed.

@@ -14,6 +14,28 @@ use crate::units::{SimDuration, SimTime};
 
 /// No worker: a turn, or a job that sleeps without one.
 pub(super) const NO_WORKER: u32 = u32::MAX;
+/// The lowest bit of what stands above the number of a worker who is not one of its run's class: one more than the number
+/// of the workforce to which he belongs.
+const FOREIGN: u32 = 20;
+
+/// A worker of another workforce than the one that a class begins with.
+pub(super) const fn foreign(worker: u32, force: u16) -> u32 {
+    worker | (force as u32 + 1) << FOREIGN
+}
+
+/// The workforce of such a worker; `None` for one of the class's own.
+pub(super) const fn foreign_force(worker: u32) -> Option<u16> {
+    match worker >> FOREIGN {
+        0 => None,
+        above => Some((above - 1) as u16),
+    }
+}
+
+/// The number of a worker in his workforce.
+pub(super) const fn own_number(worker: u32) -> u32 {
+    worker & ((1 << FOREIGN) - 1)
+}
+
 /// No record of its own: a turn has one run, and all of it lies there.
 pub(super) const NO_TASK: u32 = u32::MAX;
 

@@ -88,6 +88,17 @@ impl Streams {
         true
     }
 
+    /// The run does not wait for its request any more, which may go on; its planned end finds nobody.
+    pub(super) fn leave(&mut self, class: u16, run: u32) {
+        let Some((_, place)) = self.of_run[class as usize].get(run as usize) else { return };
+        if let Some(Some(streaming)) = self.held.get_mut(*place as usize)
+            && (streaming.class, streaming.run) == (class, run)
+        {
+            streaming.run = NOBODY;
+            streaming.served.wasted = true;
+        }
+    }
+
     /// The request of this ticket is cut short.
     pub(super) fn cut(&mut self, ticket: Ticket) -> Option<Streaming> {
         let place = ticket.place()? as usize;

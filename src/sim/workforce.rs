@@ -145,6 +145,30 @@ impl Workforce {
         self.members[member as usize].pauses > 0
     }
 
+    /// Takes out all that lie in the queue of a class, with how many of them wait and how many operators keep workers
+    /// from them.
+    pub(super) fn take_all(&mut self, member: u8) -> (Vec<Waiter>, u32, u32) {
+        let member = &mut self.members[member as usize];
+        let all = member.queue.drain(..).map(|queued| queued.waiter).collect();
+        (all, std::mem::take(&mut member.waiting), std::mem::take(&mut member.pauses))
+    }
+
+    /// Puts all that lay in another queue behind those of this one.
+    pub(super) fn put_all(&mut self, member: u8, (all, waiting, pauses): (Vec<Waiter>, u32, u32)) {
+        let member = &mut self.members[member as usize];
+        for waiter in all {
+            self.ends.1 += 1;
+            member.queue.push_back(Queued { order: self.ends.1, waiter });
+        }
+        member.waiting += waiting;
+        member.pauses += pauses;
+    }
+
+    /// The place of a class among those who share the workers.
+    pub(super) fn member_of(&self, class: u16) -> Option<u8> {
+        self.members.iter().position(|member| member.class == class).map(|at| at as u8)
+    }
+
     /// How many jobs of a class wait.
     pub(super) fn waiting_of(&self, member: u8) -> usize {
         self.members[member as usize].waiting as usize

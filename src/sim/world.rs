@@ -14,7 +14,7 @@ use crate::provider::{Abandoned, CacheState, ModelSet, Provider, Respond};
 use crate::random::stream::mix;
 use crate::random::{Distribution, Key, Seed};
 use crate::scenario::{Act, Scenario};
-use crate::sim::record::{NO_WORKER, Run};
+use crate::sim::record::{NO_WORKER, Run, own_number};
 use crate::traffic::{ArrivalProcess, Idempotency, TrafficClass};
 use crate::units::SimTime;
 
@@ -42,6 +42,8 @@ pub(super) struct Class<'a> {
     pub(super) force: u16,
     pub(super) member: u8,
     pub(super) follows: bool,
+    /// The workforce and the place that it begins with; another one works on its jobs once they have been moved.
+    pub(super) home: (u16, u8),
     /// Clients that are deployed during the run, in the order of time.
     pub(super) deploys: Vec<Deploy>,
     /// Breakers of its clients that pause workers while open, each with the client whose state it is.
@@ -122,7 +124,7 @@ impl<'a> Class<'a> {
                 self.key.with(deploy.word).with(u64::from(task)).unit() < deploy.share
             } else {
                 // So many of the workers, the first ones.
-                f64::from(worker) < (deploy.share * f64::from(self.settings.workers())).ceil()
+                f64::from(own_number(worker)) < (deploy.share * f64::from(self.settings.workers())).ceil()
             };
             (deploy.from..deploy.until).contains(&now) && is_reached
         };
@@ -181,16 +183,15 @@ pub(super) fn classes(scenario: &Scenario, seed: Seed) -> Vec<Class<'_>> {
                 *members += 1;
                 (*force, *members)
             }
-            Some(none) => {
-                *none = Some((forces, 0));
-                forces += 1;
-                (forces - 1, 0)
-            }
-            None => {
+            first => {
+                if let Some(none) = first {
+                    *none = Some((forces, 0));
+                }
                 forces += 1;
                 (forces - 1, 0)
             }
         };
+        class.home = (class.force, class.member);
     }
     classes
 }
@@ -237,6 +238,7 @@ fn compile<'a>(
         hedges: stacks.iter().any(|stack| stack.hedge.is_some()),
         force: 0,
         member: 0,
+        home: (0, 0),
         follows: scenario.follows_jobs(settings),
         counts_sends: settings.has_groups()
             || scenario.follows_jobs(settings)
@@ -253,15 +255,15 @@ fn compile<'a>(
 
 /// What is deployed to a class, in the order of time.
 fn deploys(scenario: &Scenario, settings: &TrafficClass) -> Vec<Deploy> {
-    let of_class = scenario.interventions.iter().filter_map(|intervention| match intervention.act {
-        Act::Deploy { class, other, share } if scenario.traffic[class].name == settings.name => Some(Deploy {
+    let of_class = scenario.interventions.iter().filter_map(|intervention| {
+        let Act::Deploy { class, other, share } = intervention.act else { return None };
+        (scenario.traffic[class].name == settings.name).then(|| Deploy {
             from: intervention.at,
             until: intervention.until,
             stack: other as u8 + 1,
             share,
             word: Key::word(&intervention.name),
-        }),
-        Act::Deploy { .. } | Act::Pause { .. } | Act::Purge { .. } | Act::Trip { .. } | Act::Limit { .. } => None,
+        })
     });
     let mut all: Vec<Deploy> = of_class.collect();
     all.sort_by_key(|deploy| deploy.from);

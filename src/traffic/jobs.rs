@@ -93,6 +93,8 @@ pub struct Delivery {
     pub visibility: Option<SimDuration>,
     /// Whether a worker that lives keeps its message from being put back, so that only a crash brings it back.
     pub renews: bool,
+    /// Whether a message whose holder has died comes back at once; otherwise when it is overdue.
+    pub at_once_after_crash: bool,
     /// The time between two looks for overdue messages; `None` where each is seen at its instant.
     pub look_every: Option<SimDuration>,
     /// The first look.

@@ -135,6 +135,84 @@ fn a_limit_that_is_raised_here_is_one_that_changes() {
     assert_ne!(told(part), told(""));
 }
 
+/// Five jobs of ten seconds for one worker of their own, and a pool that nobody has.
+fn moved(more: &str) -> Run {
+    let text = r#"
+horizon = "100s"
+[clients.plain]
+layers = []
+[workers.spare]
+count = 2
+[traffic.report]
+kind = "jobs"
+client = "plain"
+workers = 1
+arrivals = { at = ["0s", "0s", "0s", "0s", "0s"] }
+steps = [{ name = "write", input_tokens = 1, latency = "10s" }]
+"#;
+    Run::of(&read(&format!("{text}{more}")), 1)
+}
+
+#[test]
+fn a_queue_that_is_moved_is_worked_on_by_others() {
+    // By hand: the first two begin at 0 and 10 s with the own worker, who finishes his second at 20 s; the other three
+    // are with the two spare ones from 15 s on: two until 25 s, the last until 35 s.
+    let figures = |run: &Run| {
+        [
+            "classes.report.latency_s.max",
+            "classes.report.latency_s.mean",
+            "workers.spare.busy_s",
+            "workers.spare.idle_s",
+        ]
+        .map(|key| run.number(key))
+    };
+    let all = "[interventions.help]\nat = \"15s\"\nmove = \"report\"\nto = \"spare\"\n";
+    let run = moved(all);
+    assert_eq!(figures(&run), [35.0, (10.0 + 20.0 + 25.0 + 25.0 + 35.0) / 5.0, 30.0, 170.0]);
+    assert_eq!(run.number("classes.report.worker_time_s.serving"), 50.0);
+    assert_eq!(run.number("classes.report.delivered"), 5.0);
+    // Back at 23 s, the last one begins then with the own worker.
+    let back = moved(&format!("{all}for = \"8s\"\n"));
+    assert_eq!(figures(&back), [33.0, (10.0 + 20.0 + 25.0 + 25.0 + 33.0) / 5.0, 20.0, 180.0]);
+    // Who is paused is paused there too: from 12 s to 40 s nobody begins; then two until 50 s, the last until 60 s.
+    let paused = moved(&format!("{all}[interventions.stop]\nat = \"12s\"\npause = \"report\"\nfor = \"28s\"\n"));
+    assert_eq!(figures(&paused), [60.0, (10.0 + 20.0 + 50.0 + 50.0 + 60.0) / 5.0, 30.0, 170.0]);
+    // The spare workers die at 18 s and are back at 40 s: what they had is lost, and the last one begins at 40 s.
+    let dying = all.replace("[inter", "[workers.spare.crashes]\nevery = \"18s\"\nrestart = \"22s\"\n[inter");
+    let dying = moved(&dying);
+    assert_eq!((dying.count("classes.report.failed"), dying.count("classes.report.delivery.lost")), (2, 2));
+    assert_eq!((dying.number("classes.report.latency_s.max"), dying.number("workers.spare.busy_s")), (50.0, 16.0));
+}
+
+#[test]
+fn one_instance_of_a_limit_is_raised_by_whose_it_is() {
+    let limit = "[provider.limits.rpm]\ncounts = \"requests\"\neach = \"class\"\namount = 30\nper = \"1m\"\n";
+    let digest = |more: &str| simulate(&read(&format!("{WORLD}{limit}{more}")), Seed(1)).digest;
+    let raised = "[interventions.more]\nat = \"80s\"\nlimit = \"rpm\"\nof = \"live\"\namount = 120\nfor = \"20s\"\n";
+    assert_eq!(digest(raised), digest("changes_of = { live = [[\"80s\", 120], [\"100s\", 30]] }\n"));
+    assert_ne!(digest(raised), digest(""));
+    // It is not the limit of the others: two limits, one of which changes, say the same.
+    let two = "[provider.limits.rpm-report]\ncounts = \"requests\"\nclasses = [\"report\"]\namount = 30\nper = \"1m\"\n\
+               [provider.limits.rpm-live]\ncounts = \"requests\"\nclasses = [\"live\"]\namount = 30\nper = \"1m\"\n\
+               changes = [[\"80s\", 120], [\"100s\", 30]]\n";
+    let apart = simulate(&read(&format!("{WORLD}{two}")), Seed(1)).digest;
+    assert_eq!(digest(raised), apart);
+    // Beside a change of all: what it has before is what all have.
+    let both = "changes = [[\"70s\", 60]]\n[interventions.more]\nat = \"80s\"\nlimit = \"rpm\"\nof = \"live\"\namount = 120\nfor = \"20s\"\n";
+    assert_eq!(
+        digest(both),
+        digest("changes = [[\"70s\", 60]]\nchanges_of = { live = [[\"80s\", 120], [\"100s\", 60]] }\n")
+    );
+    // By the value of a label.
+    let labelled = |more: &str| {
+        let text = WORLD.replace("kind = \"turns\"", "labels = { key = \"app\" }\nkind = \"turns\"");
+        let limit = limit.replace("\"class\"", "\"key\"");
+        simulate(&read(&format!("{text}{limit}{more}")), Seed(1)).digest
+    };
+    let by_label = raised.replace("\"live\"", "\"app\"");
+    assert_ne!(labelled(&by_label), labelled(""));
+}
+
 #[test]
 fn interventions_that_nobody_could_make_are_refused() {
     let mut table = String::new();
@@ -158,6 +236,14 @@ fn interventions_that_nobody_could_make_are_refused() {
         "[provider.limits.rpm]\ncounts = \"requests\"\namount = 30\nper = \"1m\"\n[interventions.a]\nat = \"1m\"\nlimit = \"tpm\"\namount = 3\n",
         "[provider.limits.rpm]\ncounts = \"requests\"\namount = 30\nper = \"1m\"\n[interventions.a]\nat = \"1m\"\nlimit = \"rpm\"\n",
         "[provider.limits.rpm]\ncounts = \"requests\"\namount = 30\nper = \"1m\"\n[interventions.a]\nat = \"1m\"\nlimit = \"rpm\"\namount = 0\n",
+        "[interventions.a]\nat = \"1m\"\nmove = \"report\"\n",
+        "[interventions.a]\nat = \"1m\"\nmove = \"live\"\nto = \"spare\"\n[workers.spare]\ncount = 1\n",
+        "[interventions.a]\nat = \"1m\"\nmove = \"report\"\nto = \"spar\"\n[workers.spare]\ncount = 1\n",
+        "[interventions.a]\nat = \"1m\"\nmove = \"report\"\nto = \"spare\"\n[workers.spare]\ncount = 1\nprefetch = 2\n",
+        "[guards.own]\nscope = \"worker\"\nsemaphore = { permits = 3 }\n[clients.guarded]\nlayers = [{ guard = \"own\" }]\n[traffic.other]\nkind = \"jobs\"\nclient = \"guarded\"\nworkers = 1\narrivals = { every = \"9s\" }\nsteps = [{ name = \"s\", input_tokens = 1, latency = \"1s\" }]\n[interventions.a]\nat = \"1m\"\nmove = \"other\"\nto = \"spare\"\n[workers.spare]\ncount = 1\n",
+        "[provider.limits.rpm]\ncounts = \"requests\"\namount = 30\nper = \"1m\"\n[interventions.a]\nat = \"1m\"\nlimit = \"rpm\"\nof = \"live\"\namount = 3\n",
+        "[provider.limits.rpm]\ncounts = \"requests\"\neach = \"class\"\namount = 30\nper = \"1m\"\n[interventions.a]\nat = \"1m\"\nlimit = \"rpm\"\nof = \"lives\"\namount = 3\n",
+        "[provider.limits.rpm]\ncounts = \"requests\"\neach = \"class\"\namount = 30\nper = \"1m\"\n[interventions.a]\nat = \"1m\"\npause = \"report\"\nof = \"live\"\n",
         "[clients.queued]\nlayers = [{ name = \"sdk\", max_attempts = 2, retry_on = \"any\" }, { name = \"rq\", preset = \"rq\", max = 2 }]\n[interventions.a]\nat = \"1m\"\ndeploy = \"queued\"\nclass = \"report\"\n",
         "[clients.turned]\nlayers = [{ name = \"out\", max_attempts = 2, retry_on = \"any\" }, { name = \"sdk\", max_attempts = 2, retry_on = \"any\" }]\n[clients.other]\nlayers = [{ name = \"sdk\", max_attempts = 2, retry_on = \"any\" }, { name = \"out\", max_attempts = 2, retry_on = \"any\" }]\n[interventions.a]\nat = \"1m\"\ndeploy = \"turned\"\nclass = \"report\"\n[interventions.b]\nat = \"2m\"\ndeploy = \"other\"\nclass = \"report\"\n",
     ] {

@@ -12,6 +12,9 @@
 //! - `conformance`: every measured case of every client library.
 //! - `header_grammar`: what real clients make of the same header, as measured.
 //! - `presets`: what every preset promises about itself.
+//! - `killed_runs`: runs that end early where requests travel, where a limit stops answers, and with steps at once.
+//! - `queue_holds`: a job that meets a limit holds its whole queue.
+//! - `queue_presets`: the queues of job libraries in their own words.
 //! - `provider_answers`: every way in which a provider fails, and who repeats it.
 //! - `probe`: what clients do with a script of answers, from the command line.
 //! - `conservation`: what must add up, adds up, in random scenarios from `small_world` and `wide_world`; of refusals and bills
@@ -92,6 +95,7 @@ mod headroom;
 #[cfg(feature = "cli")]
 mod inputs;
 mod interventions;
+mod killed_runs;
 mod labels;
 #[cfg(feature = "cli")]
 mod late;
@@ -111,6 +115,8 @@ mod presets;
 mod probe;
 mod provider_answers;
 mod queue;
+mod queue_holds;
+mod queue_presets;
 mod queues;
 #[cfg(feature = "cli")]
 mod readme;

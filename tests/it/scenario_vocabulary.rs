@@ -135,6 +135,7 @@ fn every_general_key_reaches_the_policy() {
         timeout_shrinks: true,
         holds_worker: false,
         uncounted: StatusSet::EMPTY,
+        holds_queue: StatusSet::EMPTY,
         hands_back: HandsBack { unretried: StatusSet::EMPTY, exhausted: StatusSet::ERRORS },
     };
     let client = &read(&every_key(), None, &[]).unwrap().clients[0];
@@ -348,7 +349,7 @@ fn every_line_of_the_page_on_retry_layers_works() {
                 assert!(read(&text, None, &[]).is_ok(), "{line}");
                 continue;
             }
-            Some("uncounted") => {
+            Some("uncounted" | "holds_queue") => {
                 // Only a queue puts jobs back.
                 let queue = format!(
                     "kind = \"queue\", max_attempts = 2, retry_on = \"any\", backoff = {{ fixed = \"1s\" }}, {line}"

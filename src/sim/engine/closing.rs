@@ -45,7 +45,11 @@ impl<O: Observer> Engine<'_, O> {
             let busy_s = members.iter().flat_map(|member| &member.work).flatten().map(|s| f64::from(*s)).sum();
             for MemberSeries { class, queue, work } in members {
                 let series = &mut timeline.classes[class as usize];
-                (series.queue, series.workers) = (queue, work);
+                // Its queue may have stood before several workforces.
+                series.queue.iter_mut().zip(queue).for_each(|(most, here)| *most = here.max(*most));
+                for (all, here) in series.workers.iter_mut().zip(work) {
+                    all.iter_mut().zip(here).for_each(|(all, here)| *all += here);
+                }
             }
             if let (Some(pool), Some((counts, down, workers))) = (pool, crew) {
                 pools[pool] = PoolCounts {

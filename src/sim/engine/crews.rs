@@ -118,7 +118,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// died, else when it is overdue.
     fn lose_hold(&mut self, class: u16, message: u32) {
         let delivery = self.classes[class as usize].settings.queueing.delivery.as_ref();
-        let waits = delivery.is_some_and(|delivery| delivery.visibility.is_some());
+        let waits = delivery.is_some_and(|delivery| delivery.visibility.is_some() && !delivery.at_once_after_crash);
         let renews = delivery.is_some_and(|delivery| delivery.renews);
         let now = self.now();
         let known = self.states[class as usize].deliveries.messages.get_mut(message);
@@ -176,8 +176,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         if worker == NO_WORKER {
             return;
         }
-        let force = self.classes[class as usize].force as usize;
-        if let Some(crew) = &mut self.forces[force].crew {
+        let (force, _, worker) = self.place_of(class, worker);
+        if let Some(crew) = &mut self.forces[force as usize].crew {
             crew.works_on(worker, run.map(|run| (class, run)));
         }
     }

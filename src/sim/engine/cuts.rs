@@ -84,7 +84,8 @@ impl<O: Observer> Engine<'_, O> {
     /// The end that was planned of a request.
     pub(super) fn stream_ends(&mut self, class: u16, run: u32) {
         let now = self.now();
-        if self.streams.as_mut().is_some_and(|streams| streams.ends(class, run, now)) {
+        let is_planned = self.streams.as_mut().is_some_and(|streams| streams.ends(class, run, now));
+        if is_planned && !self.was_dropped(class, run) {
             self.request_ends(class, run);
         }
     }

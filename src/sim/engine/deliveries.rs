@@ -20,6 +20,7 @@ static PLAIN: Delivery = Delivery {
     late: false,
     visibility: None,
     renews: false,
+    at_once_after_crash: true,
     look_every: None,
     first_look: SimDuration::ZERO,
     held_delays: false,
@@ -196,7 +197,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let own = &mut state.runs.get_mut(run).task;
         own.requests = 0;
         state.tasks.get_mut(task).runs = own.runs;
-        state.deliveries.set_watch(run, Watch { message, ends, process, copy });
+        state.deliveries.set_watch(run, Watch { message, ends, process, copy, done: 0 });
         if ends < SimTime::NEVER {
             self.events.push(ends, Rank::Intervene, Event::RunTimesOut { class, run }.pack());
         }

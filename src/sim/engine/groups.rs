@@ -5,6 +5,7 @@ use super::Engine;
 use crate::policy::answer::Answer;
 use crate::policy::hops::Standing;
 use crate::policy::stack::{Cursor, Input};
+use crate::sim::deliveries::Watch;
 use crate::sim::marks::Marks;
 use crate::sim::observer::Observer;
 use crate::sim::record::{Doing, NO_TASK, Run, STEP_IS_DONE, Task};
@@ -76,6 +77,10 @@ impl<O: Observer> Engine<'_, O> {
             if self.drops(class) {
                 self.drop_members(class, parent);
             }
+        } else if self.classes[class as usize].follows {
+            // Other copies of the job know nothing of it, until this one has decided.
+            let watch = state.deliveries.watch(parent);
+            state.deliveries.set_watch(parent, Watch { done: watch.done | 1 << step, ..watch });
         } else if slot != NO_TASK {
             state.tasks.side_of(slot)[step as usize] |= STEP_IS_DONE;
         }
@@ -134,14 +139,15 @@ impl<O: Observer> Engine<'_, O> {
                 self.leave(class, member);
                 (Standing::InFlight, doing == Doing::InFlight)
             }
+            Doing::Travelling => {
+                self.turn_back(class, member);
+                (Standing::InFlight, true)
+            }
             Doing::WaitingLimiter if self.leaves_line(class, member) => (Standing::InLine, false),
-            // A member has no members, keeps its worker, and is dropped once; none is dropped where requests travel.
-            Doing::WaitingLimiter
-            | Doing::WaitingRetry
-            | Doing::WaitingWorker
-            | Doing::Joining
-            | Doing::Travelling
-            | Doing::Dropped => (Standing::Asleep, true),
+            // A member has no members, keeps its worker, and is dropped once.
+            Doing::WaitingLimiter | Doing::WaitingRetry | Doing::WaitingWorker | Doing::Joining | Doing::Dropped => {
+                (Standing::Asleep, true)
+            }
         };
         let (stack, layers, mut host) = self.surroundings(class, member);
         let cursor = host.run.cursor;

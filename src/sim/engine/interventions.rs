@@ -6,7 +6,7 @@ use crate::scenario::Act;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::observer::{Fate, Observer};
-use crate::sim::record::{NO_WORKER, Run};
+use crate::sim::record::{NO_WORKER, Run, foreign_force, own_number};
 use crate::sim::workforce::Waiter;
 use crate::sim::world::Class;
 use crate::units::SimTime;
@@ -15,7 +15,7 @@ impl<O: Observer> Engine<'_, O> {
     pub(super) fn schedule_interventions(&mut self) {
         for (intervention, index) in self.scenario.interventions.iter().zip(0..) {
             let undone = match intervention.act {
-                Act::Pause { .. } => intervention.until,
+                Act::Pause { .. } | Act::Move { .. } => intervention.until,
                 // A breaker knows by itself how long it stays open.
                 Act::Purge { .. } | Act::Trip { .. } => SimTime::NEVER,
                 Act::Deploy { .. } | Act::Limit { .. } => continue,
@@ -43,7 +43,36 @@ impl<O: Observer> Engine<'_, O> {
                 // Workers may have to stop, or to look again when it closes.
                 self.stirred |= self.classes.iter().fold(0, |all, class| all | 1 << class.force);
             }
+            Act::Move { class, .. } => {
+                let there = if undoes { self.classes[class].home } else { self.moves[index as usize] };
+                self.move_queue(class as u16, there);
+            }
             Act::Deploy { .. } | Act::Limit { .. } => {}
+        }
+    }
+
+    /// The queue of a class stands before other workers from now on, and so do all who wait in it; who has begun stays.
+    fn move_queue(&mut self, class: u16, (force, member): (u16, u8)) {
+        let settings = &mut self.classes[class as usize];
+        let from = (settings.force, settings.member);
+        if from != (force, member) {
+            (settings.force, settings.member) = (force, member);
+            let queue = self.forces[from.0 as usize].take_all(from.1);
+            self.forces[force as usize].put_all(member, queue);
+            self.stirred |= 1 << from.0 | 1 << force;
+        }
+    }
+
+    /// The workforce of a run's worker, the class's place there, and the worker's number among its workers.
+    #[inline]
+    pub(super) fn place_of(&self, class: u16, worker: u32) -> (u16, u8, u32) {
+        let home = self.classes[class as usize].home;
+        match foreign_force(worker) {
+            None => (home.0, home.1, worker),
+            Some(force) => {
+                let member = self.forces[force as usize].member_of(class).unwrap_or_default();
+                (force, member, own_number(worker))
+            }
         }
     }
 

@@ -49,7 +49,7 @@ use crate::policy::stack::Place;
 use crate::provider::{CacheState, ProviderState};
 use crate::random::stream::mix;
 use crate::random::{Key, Seed};
-use crate::scenario::Scenario;
+use crate::scenario::{Act, Scenario};
 use crate::sim::observer::{Course, Fact, Observer};
 use crate::traffic::arrivals::ArrivalState;
 use crate::units::SimTime;
@@ -64,6 +64,8 @@ struct ClassState<'a> {
     services: Services,
     /// Until when its workers are paused, if that instant is already scheduled.
     paused_until: Option<SimTime>,
+    /// Until when its whole queue is held because a job met a limit.
+    held_until: Option<SimTime>,
     deliveries: Deliveries,
     arrivals: Vec<ArrivalState>,
     arrived: u32,
@@ -110,6 +112,8 @@ struct Engine<'a, O> {
     forces: Vec<Workforce>,
     /// The pool of each workforce; `None` where a class has workers of its own.
     pools: Vec<Option<usize>>,
+    /// Where each intervention moves a queue, if it does: the workforce, and the class's place there.
+    moves: Vec<(u16, u8)>,
     /// The key of the draws that belong to workers.
     worker_key: Key,
     answers: Answers,
@@ -195,6 +199,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                     queue_states: Vec::new(),
                     first_tokens: FirstTokens::default(),
                     paused_until: None,
+                    held_until: None,
                     deliveries: Deliveries::new(),
                     arrivals: processes.map(|(process, n)| process.start(arrival_key.with(n))).collect(),
                     arrived: 0,
@@ -209,7 +214,8 @@ impl<'a, O: Observer> Engine<'a, O> {
                 }
             })
             .collect();
-        let (forces, pools) = workforces(scenario, &classes, &timeline);
+        let (mut forces, mut pools) = workforces(scenario, &classes, &timeline);
+        let moves = moves(scenario, &classes, &timeline, (&mut forces, &mut pools));
         // The think times of a closed loop belong to the world, and only its key tells them.
         let closed = classes.iter().filter(|class| class.settings.is_closed());
         let loops = closed.fold(0_u64, |sum, class| sum.wrapping_add(mix(class.key.bits())));
@@ -234,6 +240,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             states,
             forces,
             pools,
+            moves,
             worker_key: seed.key().with(Key::word("workers")),
             answers: Answers::new(answers),
             levels: limits.iter().map(|limit| LimitSeries::new(limit, timeline.bins, timeline.bin)).collect(),
@@ -273,6 +280,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             Event::RequestEnds { class, run }
             | Event::RetryWaitEnds { class, run }
             | Event::LimiterWaitEnds { class, run }
+            | Event::ReachesProvider { class, run }
                 if self.was_dropped(class, run) => {}
             Event::RequestEnds { class, run } => self.request_ends(class, run),
             Event::RetryWaitEnds { class, run } => self.wait_ends(class, run, WorkerActivity::WaitingRetry),
@@ -337,4 +345,34 @@ fn workforces(scenario: &Scenario, classes: &[Class<'_>], timeline: &Timeline) -
         forces[class.force as usize].join(index, queueing.priority, timeline.bins);
     }
     (forces, pools)
+}
+
+/// Where interventions move queues, in their order: the class has a place before the workers of the pool from the
+/// beginning, and a pool that no class has begins with a workforce of its own.
+fn moves(
+    scenario: &Scenario,
+    classes: &[Class<'_>],
+    timeline: &Timeline,
+    (forces, pools): (&mut Vec<Workforce>, &mut Vec<Option<usize>>),
+) -> Vec<(u16, u8)> {
+    let mut place = |class: usize, to: usize| {
+        let force = pools.iter().position(|pool| *pool == Some(to)).unwrap_or_else(|| {
+            let pool = &scenario.pools[to];
+            let crew = Crew::of(pool, timeline.bins, timeline.bin);
+            forces.push(Workforce::new(pool.workers, timeline.bin, Some(Box::new(crew))));
+            pools.push(Some(to));
+            forces.len() - 1
+        });
+        let priority = classes[class].settings.queueing.priority;
+        let known = forces[force].member_of(class as u16);
+        let member = known.unwrap_or_else(|| forces[force].join(class as u16, priority, timeline.bins));
+        (force as u16, member)
+    };
+    let interventions = scenario.interventions.iter();
+    interventions
+        .map(|done| match done.act {
+            Act::Move { class, to } => place(class, to),
+            Act::Pause { .. } | Act::Purge { .. } | Act::Trip { .. } | Act::Deploy { .. } | Act::Limit { .. } => (0, 0),
+        })
+        .collect()
 }

@@ -44,6 +44,14 @@ impl<O: Observer> Engine<'_, O> {
         }
     }
 
+    /// The run's request is on its way, and nobody wants it any more: who leaves before it is there has sent nothing.
+    pub(super) fn turn_back(&mut self, class: u16, run: u32) {
+        let ordinal = self.states[class as usize].ordinals[run as usize];
+        let way = self.way(class, run);
+        self.present(class, run, ordinal, way);
+        self.leave(class, run);
+    }
+
     /// The way of the run's last request; `None` where nothing travels.
     pub(super) fn way(&self, class: u16, run: u32) -> Option<Way> {
         let network = self.scenario.provider.network.as_ref()?;

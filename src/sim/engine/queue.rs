@@ -2,12 +2,12 @@
 
 use super::Engine;
 use crate::policy::circuit_breaker::Pause;
-use crate::policy::stack::{Input, Place};
+use crate::policy::stack::{Input, Place, Requeue};
 use crate::sim::bank::Asker;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::observer::Observer;
-use crate::sim::record::NO_WORKER;
+use crate::sim::record::{NO_WORKER, foreign};
 use crate::sim::workforce::Waiter;
 use crate::sim::world::Class;
 use crate::units::SimTime;
@@ -71,7 +71,8 @@ impl<O: Observer> Engine<'_, O> {
                 let workers = &mut self.forces[force as usize];
                 workers.leave(member, 1);
                 let worker = workers.take(position, now);
-                self.set_to_work(class, waiter, worker);
+                let is_foreign = self.classes[class as usize].home.0 != force;
+                self.set_to_work(class, waiter, if is_foreign { foreign(worker, force) } else { worker });
             }
         }
         self.forces[force as usize].note_lengths(self.clock.narrow());
@@ -151,14 +152,41 @@ impl<O: Observer> Engine<'_, O> {
         true
     }
 
+    /// The whole queue of a class is held until an instant; the job that met the limit is put back at once, in front.
+    pub(super) fn hold_queue(&mut self, class: u16, until: SimTime, requeue: Requeue) -> (SimTime, Requeue) {
+        let now = self.now();
+        let Class { force, member, .. } = self.classes[class as usize];
+        let cell = self.clock.cell() as usize;
+        let state = &mut self.states[class as usize];
+        let held = state.held_until.unwrap_or(now);
+        let jobs = &mut state.ledger.cells[cell].jobs;
+        jobs.holds += 1;
+        if until > held {
+            let end = until.min(self.scenario.horizon);
+            jobs.held_nanos += end.since(held.min(end)).as_nanos();
+            if state.held_until.replace(until).is_none() {
+                self.forces[force as usize].pause(member, false);
+            }
+            self.events.push(until, Rank::Release, Event::PauseEnds { class }.pack());
+        }
+        (now, Requeue { place: Place::Front, ..requeue })
+    }
+
     pub(super) fn pause_ends(&mut self, class: u16) {
+        let now = self.now();
+        let Class { force, member, .. } = self.classes[class as usize];
+        let state = &mut self.states[class as usize];
+        if state.held_until.is_some_and(|until| until <= now) {
+            state.held_until = None;
+            self.forces[force as usize].pause(member, true);
+        }
         self.states[class as usize].paused_until = None;
         self.stirred |= 1 << self.classes[class as usize].force;
     }
 
     pub(super) fn release(&mut self, class: u16, worker: u32) {
         if worker != NO_WORKER {
-            let force = self.classes[class as usize].force;
+            let (force, _, worker) = self.place_of(class, worker);
             self.stirred |= 1 << force;
             if self.forces[force as usize].crew.is_some() {
                 return self.release_in_crew(force, worker);

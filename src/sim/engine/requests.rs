@@ -169,6 +169,10 @@ impl<O: Observer> Engine<'_, O> {
     /// The rest of it where the request will wait for a server.
     fn transmit_to_servers(&mut self, class: u16, run: u32, verdict: &Verdict, request: &Request<'_>) -> SimTime {
         let state = &mut self.states[class as usize];
+        if self.classes[class as usize].cancels() {
+            // The servers know what they do for it.
+            state.services.keep(run, Served::default());
+        }
         let call_cell = state.runs.get(run).call_cell;
         if let Some(models) = &mut state.ledger.models {
             models.sent(call_cell, request.model);
@@ -232,6 +236,9 @@ impl<O: Observer> Engine<'_, O> {
     /// Nobody wants the request in the run's record any more: the server works for nobody, or stops.
     pub(super) fn leave(&mut self, class: u16, run: u32) -> Answer {
         let (now, horizon) = (self.now(), self.scenario.horizon);
+        if let Some(streams) = &mut self.streams {
+            streams.leave(class, run);
+        }
         if let Some(job) = self.station.as_ref().and_then(|station| station.of(class, run)) {
             self.leave_server(job, &Answer::CANCELLED, now);
             return self.land(class, run);

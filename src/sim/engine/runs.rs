@@ -18,7 +18,7 @@ use crate::sim::observer::{Fact, Fate, Observer};
 use crate::sim::origins::NO_ORIGIN;
 use crate::sim::record::{Doing, NO_TASK, NO_WORKER, Run, STEP_IS_DONE, Task};
 use crate::sim::workforce::Waiter;
-use crate::sim::world::{Class, Stack, purpose};
+use crate::sim::world::{Stack, purpose};
 use crate::units::SimTime;
 
 impl<'a, O: Observer> Engine<'a, O> {
@@ -88,8 +88,11 @@ impl<'a, O: Observer> Engine<'a, O> {
             let said = sizes.of(record.task.index, origin, step, own, &mut draws);
             (record.input_tokens, record.output_tokens) = said;
         }
-        if compiled.follows && state.deliveries.watch(run).copy > 0 {
-            record.key = record.key.with(purpose::COPY).with(u64::from(state.deliveries.watch(run).copy));
+        if compiled.follows {
+            let copy = state.deliveries.watch(if compiled.has_groups { state.groups.home(run) } else { run }).copy;
+            if copy > 0 {
+                record.key = record.key.with(purpose::COPY).with(u64::from(copy));
+            }
         }
         state.ledger.cells[record.task.cell as usize].steps_reached += 1;
     }
@@ -133,7 +136,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// The worker did this until now.
     pub(super) fn worked(&mut self, class: u16, worker: u32, activity: WorkerActivity) {
         let now = self.now();
-        let Class { force, member, .. } = self.classes[class as usize];
+        let (force, member, worker) = self.place_of(class, worker);
         let mut from = self.forces[force as usize].close(member, worker, activity, now);
         let state = &mut self.states[class as usize];
         let mut cell = self.clock.cell() as usize;
@@ -157,7 +160,10 @@ impl<'a, O: Observer> Engine<'a, O> {
                 Next::Sleep { until, why, holds_worker } => return self.sleep(class, run, until, why, holds_worker),
                 Next::Park(until) => return self.park(class, run, until),
                 Next::Line(until) => return self.stand_in_line(class, run, until),
-                Next::Requeue { at, requeue } => return self.requeue(class, run, at, requeue),
+                Next::Requeue { at, requeue, holds_queue } => {
+                    let (at, requeue) = if holds_queue { self.hold_queue(class, at, requeue) } else { (at, requeue) };
+                    return self.requeue(class, run, at, requeue);
+                }
                 Next::Done(answer) => {
                     if let Some(parent) = self.parent_of(class, run) {
                         return self.member_ends(class, run, parent, &answer);
@@ -312,6 +318,11 @@ impl<'a, O: Observer> Engine<'a, O> {
             Resume::FailedStep => step,
         };
         if let Some(watch) = watch {
+            if requeue.resume == Resume::FailedStep {
+                let done =
+                    |(step, requests): (usize, &mut u32)| *requests |= STEP_IS_DONE * (watch.done >> step & 1) as u32;
+                state.tasks.side_of(slot).iter_mut().enumerate().for_each(done);
+            }
             state.tasks.get_mut(slot).next_step = task.next_step;
             state.deliveries.docket(slot).messages += 1;
             self.let_go(class, watch.message);

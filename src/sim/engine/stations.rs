@@ -12,6 +12,7 @@ use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::observer::Observer;
 use crate::sim::record::{Doing, PackedSource};
+use crate::sim::services::Served;
 use crate::sim::station::{Job, NOBODY, Stage, Station};
 use crate::units::{SimDuration, SimTime};
 
@@ -217,6 +218,12 @@ impl<'a, O: Observer> Engine<'a, O> {
                 (at.max(now), Answer::failed(outcome))
             }
         };
+        if self.classes[job.class as usize].cancels() {
+            // Who leaves while it travels has let the servers work for nothing.
+            let wasted = answer != Answer::DELIVERED;
+            let served = Served { from: job.since, until: now, wasted, ..Served::default() };
+            self.states[job.class as usize].services.keep(job.run, served);
+        }
         self.answer_from_server(job, &answer, AnsweredBy::Service, true, at);
         self.events.push(at, Rank::Complete, Event::RequestEnds { class: job.class, run: job.run }.pack());
     }

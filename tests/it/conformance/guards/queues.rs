@@ -73,18 +73,17 @@ fn celery(case: &Case) -> Held {
     let up = measured.first().map_or(0.0, |first| first.1) - countdown;
     let (looks, phases): (&[f64], u32) =
         if case.settings.contains_key("transport") { (&[1.0, 0.985], 20) } else { (&[100.0], 200) };
-    let acknowledge = if case.settings["acks_late"] == true { "late" } else { "early" };
+    let late = case.settings["acks_late"] == true;
     let last = measured.last().map_or(0.0, |last| last.1);
     let until = last.max(whole("watched") as f64) + 0.3 - up;
-    let delays = if countdown > 0.0 { "delays = \"worker\", " } else { "" };
     let text = |every: f64, first_look: f64| {
         format!(
             "horizon = \"{}s\"\n[clients.c]\nlayers = []\n\
              [workers.w]\ncount = {}\nprocesses = {workers}\n{ahead}\
              [traffic.t]\nkind = \"jobs\"\nworkers = \"w\"\nclient = \"c\"\narrivals = {{ at = [{}] }}\n\
              enqueue_delay = \"{countdown}s\"\n\
-             queue = {{ acknowledge = \"{acknowledge}\", visibility = \"{}s\", redeliver = \"front\", {delays}\
-             look_every = \"{every}s\", first_look = \"{first_look:.2}s\" }}\n\
+             queue = {{ preset = \"celery-redis-5.7\", task_acks_late = {late}, visibility_timeout = \"{}s\", \
+             unacked_restore_interval = \"{every}s\", unacked_restore_throttle = 1, first_look = \"{first_look:.2}s\" }}\n\
              steps = [{{ name = \"s\", input_tokens = 1, latency = \"{takes}s\" }}]\n",
             until.ceil() as u64 + takes + 1,
             workers * slots,
@@ -136,7 +135,7 @@ fn bullmq(case: &Case) -> Held {
         }
         "manual_rate_limit_0.4_attempts_2" => {
             answers = script("429, 429, 429, 429, 500");
-            layer += ", uncounted = [429], backoff_by_kind = [{ on = [429], backoff = { fixed = \"400ms\" } }]";
+            layer += ", rateLimit = \"400ms\"";
         }
         "moved_to_delayed_attempts_2" => {
             answers = script("429, 429, 429, 500");
@@ -147,13 +146,7 @@ fn bullmq(case: &Case) -> Held {
             answers = String::from(
                 "[provider.faults.f]\nwindow = [\"0s\", \"100ms\"]\nrespond = { status = 429, after = \"0s\" }\n",
             );
-            layer += ", uncounted = [429], requeue = \"front\", \
-                      backoff_by_kind = [{ on = [429], backoff = { fixed = \"800ms\" } }]";
-            guards.push_str(
-                "[guards.limited.breaker]\ncounts = \"responses\"\nof = [429]\nconsecutive = 1\nopen = \"800ms\"\n\
-                      when_open = \"hold\"\nprobes = 0\npauses_workers = true\n",
-            );
-            layers = String::from("{ guard = \"limited\" }, ");
+            layer += ", rateLimit = \"800ms\"";
         }
         _ => {}
     }
@@ -167,8 +160,8 @@ fn bullmq(case: &Case) -> Held {
              crashes = {{ every = \"1s\", restart = \"50ms\" }}\n"
         );
         queue = format!(
-            "queue = {{ acknowledge = \"late\", visibility = \"{lock}ms\", renews = true, look_every = \"{every}ms\", \
-             redeliveries_at_most = {most} }}\n"
+            "queue = {{ preset = \"bullmq-6.7\", lockDuration = \"{lock}ms\", stalledInterval = \"{every}ms\", \
+             maxStalledCount = {most} }}\n"
         );
         takes = "6s";
     }
