@@ -5,6 +5,7 @@ use super::course::{Course, courses, of_task, product};
 use super::delivery::DeliveryBound;
 use super::ladder::{Ladder, Span, attempts_bound};
 use super::layer::LayerExplanation;
+use super::outage::Outage;
 use super::outlasting::{Outlasting, outlasts};
 use super::worst::Worst;
 use crate::policy::stack::Resume;
@@ -58,6 +59,8 @@ pub struct ClassExplanation {
     pub delivery: Option<DeliveryBound>,
     /// The names of the steps of each group that runs at once.
     pub at_once: Vec<Vec<String>>,
+    /// What guards and retry budgets leave of it in an outage; `None` where there are none.
+    pub outage: Option<Outage>,
 }
 
 /// Every request gets the same answer.
@@ -121,6 +124,7 @@ impl ClassExplanation {
             whole.task_course = Course { requests: whole.worst.per_task, ..course };
             whole.late_failure = None;
         }
+        whole.outage = Outage::of(scenario, class);
         whole.delivery = DeliveryBound::of(scenario, class);
         if let Some(bound) = whole.delivery {
             let resume = scenario.client_of(class).queue().map(|(_, requeue)| requeue.resume);
@@ -221,6 +225,7 @@ fn part(scenario: &Scenario, class_index: usize, client: &Client, steps: &[usize
         others: Vec::new(),
         delivery: None,
         at_once: Vec::new(),
+        outage: None,
     }
 }
 

@@ -367,12 +367,16 @@ fn guard_words(guard: &Guard) -> String {
         Mechanism::Pacer(pacer) => {
             let counted = pacer.counts.word().replace('_', " ");
             let (amount, per) = (words::count(pacer.bucket.amount()), words::duration(pacer.bucket.per()));
-            let twice = match pacer.slept {
-                Slept::Once | Slept::Log | Slept::AsksAgain => "",
-                Slept::Steps(_) => ", all at once,",
-                Slept::Twice => " (twice as many while callers wait, whose sleep it credits twice)",
+            let rest = match pacer.slept {
+                Slept::Log => {
+                    return format!("lets at most {amount} {counted} start within any {per}, the rest waits; {scope}");
+                }
+                Slept::Once => ", the rest waits",
+                Slept::AsksAgain => ", the rest asks again when there should be enough, whoever comes first",
+                Slept::Steps(_) => ", all at once, the rest waits",
+                Slept::Twice => " (twice as many while callers wait, whose sleep it credits twice), the rest waits",
             };
-            format!("lets {amount} {counted} pass in {per}{twice}, the rest waits; {scope}")
+            format!("lets {amount} {counted} pass in {per}{rest}; {scope}")
         }
         Mechanism::Semaphore(semaphore) => {
             let (what, error) = if semaphore.is_pool { ("connection", "pool timeout") } else { ("permit", "refusal") };

@@ -1,5 +1,6 @@
 //! Series over time, in bins whose number is bounded, so that a day takes the memory of an hour.
 
+use super::guards::{BudgetSeries, GuardSeries};
 use super::series::LevelCurve;
 use crate::policy::answer::{Answer, Outcome};
 use crate::units::{SimDuration, SimTime};
@@ -102,6 +103,10 @@ pub struct Timeline {
     pub busy: Vec<u32>,
     /// One entry for each pool of workers.
     pub pools: Vec<PoolSeries>,
+    /// One entry for each guard; empty where nobody asked for them.
+    pub guards: Vec<GuardSeries>,
+    /// One entry for each retry budget of a layer; empty likewise.
+    pub budgets: Vec<BudgetSeries>,
 }
 
 /// The series of one pool of workers.
@@ -203,6 +208,8 @@ impl Timeline {
             waiting: Vec::new(),
             busy: Vec::new(),
             pools: Vec::new(),
+            guards: Vec::new(),
+            budgets: Vec::new(),
         }
     }
 

@@ -146,6 +146,8 @@ pub(super) fn quiet(scenario: &Scenario, bin: f64, wide: f64) -> RunResult {
             classes: scenario.traffic.iter().map(series).collect(),
             waiting: Vec::new(),
             pools: Vec::new(),
+            guards: Vec::new(),
+            budgets: Vec::new(),
             busy: Vec::new(),
             limits: vec![LevelCurve::of(vec![1.0; bins]); scenario.provider.limits.len()],
         },

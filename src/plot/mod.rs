@@ -7,6 +7,7 @@
 pub mod ablation;
 mod answers;
 mod axis;
+mod budget_lanes;
 mod calls;
 pub mod comparison;
 mod curve;
@@ -18,6 +19,7 @@ pub mod headroom;
 mod heat;
 mod incident;
 mod label;
+mod lanes;
 mod level;
 mod number;
 mod panel;

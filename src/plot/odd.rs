@@ -4,8 +4,11 @@ use super::fixture::{Fixture, at, class, jobs, limit, overload, quiet, scenario,
 use crate::experiment::{Figure, Sent, Track};
 use crate::metrics::{Number, Tree};
 use crate::observe::timeline::{AnswerKind, WorkerActivity};
+use crate::observe::{BudgetSeries, GuardSeries};
 use crate::policy::answer::{Answer, Outcome};
+use crate::policy::budget_gauge::Gauge;
 use crate::policy::pacer::Counts;
+use crate::policy::{Guard, Mechanism, Scope};
 use crate::provider::Respond;
 use crate::sim::Fate;
 use crate::traffic::{TaskKind, TrafficClass};
@@ -159,5 +162,62 @@ pub(super) fn long_names() -> Fixture {
     scenario.name = "scenario_with_a_name_".repeat(12);
     scenario.provider.faults[0].name = "the provider's whole region is overloaded and says so".to_string();
     scenario.origin_name = Some("provider's whole region was overloaded and said so ".repeat(6));
+    fixture
+}
+
+/// The incident with more guards than there is room for: breakers of several instances, levels, lines, shares.
+pub(super) fn guarded() -> Fixture {
+    let mut fixture = super::fixture::incident();
+    let [breaker, slots] = crate::explain::adversary::guards();
+    let throttle = Guard {
+        name: "sre".into(),
+        mechanism: Mechanism::Size(crate::policy::guard::SizeCheck { at_most: 1 }),
+        scope: Scope::Global,
+    };
+    let bins = fixture.result.timeline.bins;
+    let spans = |from: usize, to: usize, value: f32| {
+        (0..bins).map(|bin| if (from..to).contains(&bin) { value } else { 0.0 }).collect::<Vec<f32>>()
+    };
+    let counts = |from, to, value: f32| spans(from, to, value).into_iter().map(|n| n as u32).collect::<Vec<u32>>();
+    let quiet = GuardSeries { instances: 1, asked: counts(0, bins, 4.0), ..GuardSeries::default() };
+    let quiet = GuardSeries { refused: counts(0, 0, 0.0), waiting: spans(0, 0, 0.0), ..quiet };
+    let doors = |shut: Vec<f32>, ajar: Vec<f32>, instances| GuardSeries { instances, shut, ajar, ..quiet.clone() };
+    let level = |level: Vec<f32>, refused| GuardSeries { level, refused, ..quiet.clone() };
+    let named = |guard: &Guard, name: &str| Guard { name: name.into(), ..guard.clone() };
+    let all = [
+        (breaker.clone(), doors(spans(62, 180, 1.0), spans(180, 192, 1.0), 1)),
+        (
+            named(&breaker, "of the people with a long name and a longer one after it"),
+            doors(spans(70, 90, 4.5), spans(90, 96, 3.0), 8),
+        ),
+        (slots.clone(), level(spans(60, 200, 1.0), counts(100, 130, 3.0))),
+        (
+            named(&slots, "connections"),
+            GuardSeries {
+                waiting: spans(60, 240, 12.4),
+                bound: spans(0, bins, 3.0),
+                ..level(spans(60, 200, 2.0), counts(0, 0, 0.0))
+            },
+        ),
+        (throttle.clone(), GuardSeries { refused: counts(80, 160, 3.0), ..quiet.clone() }),
+        (named(&throttle, "queue"), GuardSeries { waiting: spans(60, 240, 12.4), ..quiet.clone() }),
+        (named(&throttle, "idle"), quiet.clone()),
+    ];
+    let budget = |client: &str, falls, from| BudgetSeries {
+        client: client.into(),
+        layer: "sdk".into(),
+        gauge: Gauge { unit: "tokens", falls, top: falls.then_some(500.0), bound: falls.then_some(5.0) },
+        series: GuardSeries {
+            bound: if falls { Vec::new() } else { spans(0, bins, 10.0) },
+            ..level(spans(0, from, if falls { 500.0 } else { 12.0 }), counts(from, 180, 9.0))
+        },
+    };
+    fixture.result.timeline.budgets = vec![budget("batch", true, 80), budget("live", false, 170)];
+    for (guard, _) in &all {
+        for (key, value) in [("trips", 12.0), ("refused", 1_340.0), ("waits", 90.0), ("waited_s", 18_000.0)] {
+            super::fixture::set(&mut fixture, &["guards", &guard.name, key], value);
+        }
+    }
+    (fixture.scenario.guards, fixture.result.timeline.guards) = all.into_iter().unzip();
     fixture
 }

@@ -10,6 +10,7 @@ use super::font::Face;
 use super::form::Form;
 use super::incident::Incident;
 use super::label::Label;
+use super::lanes::Lane;
 use super::level::Level;
 use super::paragraph;
 use super::queue::Queue;
@@ -103,6 +104,8 @@ pub(super) enum Body {
     Nothing,
     /// Each task, request by request.
     Tracks(Tracks),
+    /// What a guard or a retry budget did.
+    Lane(Lane),
 }
 
 /// What a panel shows, whichever run it is of: its kind and whose it is.
@@ -118,6 +121,8 @@ pub(super) struct Note {
     color: Option<RGBColor>,
     text: String,
     spread: Option<String>,
+    /// Whether it stands beside a low panel, and begins at its title.
+    is_small: bool,
 }
 
 /// The most lines that say what a gutter number counts; one more may say how sure it is.
@@ -126,7 +131,7 @@ const NOTE_LINES: usize = 3;
 impl Note {
     /// A number and what it counts.
     pub(super) fn new(number: impl Into<String>, text: impl Into<String>) -> Note {
-        Note { number: number.into(), color: None, text: text.into(), spread: None }
+        Note { number: number.into(), color: None, text: text.into(), spread: None, is_small: false }
     }
 
     /// The note with a word on how sure the number is.
@@ -139,6 +144,11 @@ impl Note {
         Note { color: Some(color), ..self }
     }
 
+    /// The note in small type.
+    pub(super) fn small(self) -> Note {
+        Note { is_small: true, ..self }
+    }
+
     fn draw(&self, sheet: &mut Sheet, view: &View<'_>, top: f64) {
         let (form, theme) = (view.form, view.theme);
         let left = form.gutter_left();
@@ -146,7 +156,9 @@ impl Note {
         let color = self.color.unwrap_or(theme.ink);
         let in_size = |size| Phrase::new(&self.number, Face::Bold, size, color);
         // A number of many digits is set in smaller type, not cut.
-        let sizes = [1.0, 0.8, 0.64].map(|share| in_size(share * form.number));
+        let sizes = if self.is_small { [0.6, 0.6, 0.5] } else { [1.0, 0.8, 0.64] };
+        let sizes = sizes.map(|share| in_size(share * form.number));
+        let top = if self.is_small { top - 33.0 } else { top };
         let number = sizes.iter().find(|number| number.width() <= width).unwrap_or(&sizes[2]).clone().fitted(width);
         let mut baseline = top + 0.76 * form.number;
         sheet.write(left, baseline, &number);
@@ -182,6 +194,7 @@ impl Panel {
             Body::Queue(queue) => (3, class(queue.class)),
             Body::Workers(workers) => (4, class(workers.class)),
             Body::Tracks(_) => (5, String::new()),
+            Body::Lane(lane) => (6, lane.name.clone()),
             Body::Nothing => (u8::MAX, String::new()),
         }
     }
@@ -193,7 +206,7 @@ impl Panel {
             Body::Share(share) => Some(share.met.clone()),
             Body::Level(level) => Some(level.left.clone()),
             Body::Queue(queue) => Some(queue.length.clone()),
-            Body::Workers(_) | Body::Tracks(_) | Body::Nothing => None,
+            Body::Workers(_) | Body::Tracks(_) | Body::Lane(_) | Body::Nothing => None,
         }
     }
 
@@ -272,6 +285,9 @@ impl Panel {
         if matches!(&self.body, Body::Share(share) if share.is_marks_alone()) {
             return Vec::new();
         }
+        if matches!(&self.body, Body::Lane(_)) && self.scale.step > self.scale.top {
+            return Vec::new();
+        }
         let marks: Vec<f64> = std::iter::once(0.0).chain(self.scale.marks()).collect();
         let last = marks.len() - 1;
         let write = |(i, value): (usize, &f64)| (*value, self.unit.write(*value, self.scale.step, i == last));
@@ -306,6 +322,7 @@ impl Body {
             Body::Workers(workers) => workers.draw(sheet, view, ground),
             Body::Nothing => {}
             Body::Tracks(tracks) => tracks.draw(sheet, view, ground),
+            Body::Lane(lane) => lane.draw(sheet, view, ground),
         }
     }
 
@@ -322,6 +339,7 @@ impl Body {
                 label.at(sheet, &[], &ground.frame, (ground.frame.left + 8.0, ground.frame.top + 4.0));
             }
             Body::Tracks(tracks) => tracks.name(sheet, view, ground),
+            Body::Lane(lane) => lane.name(sheet, view, ground),
         }
     }
 }

@@ -42,6 +42,7 @@ fn fixtures() -> Vec<(&'static str, Fixture)> {
         ("five-classes", odd::five_classes()),
         ("rows", odd::rows()),
         ("long-names", odd::long_names()),
+        ("guarded", odd::guarded()),
     ]
 }
 
@@ -244,4 +245,15 @@ fn panels_without_anything_to_show_are_left_out_and_named_in_the_foot() {
     }
     let nothing = said(&draw(&odd::nothing(), &Theme::LIGHT, &Form::WIDE));
     assert!(nothing.contains("there is nothing to show"));
+}
+
+#[test]
+fn a_guard_that_acted_has_a_strip_and_one_that_did_not_has_none() {
+    let text = said(&draw(&odd::guarded(), &Theme::LIGHT, &Form::WIDE));
+    for strip in ["Breaker", "Semaphore slots: permits in use", "Retry budget of sdk in batch", "opened, for 19.7"] {
+        assert!(text.contains(strip), "{strip}: {text}");
+    }
+    // Nine acted and there is room for six; the one that did not act is nowhere.
+    assert!(text.contains("Not drawn, as others acted for longer: ") && !text.contains("Size idle"), "{text}");
+    assert!(!said(&draw(&fixture::incident(), &Theme::LIGHT, &Form::WIDE)).contains("Breaker"));
 }

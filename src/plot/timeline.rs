@@ -14,7 +14,7 @@ use super::picture::Picture;
 use super::range::Range;
 use super::sheet::{Phrase, Sheet};
 use super::theme::Theme;
-use super::{answers, level, queue, servers as rooms, share, tracks, workers};
+use super::{answers, lanes, level, queue, servers as rooms, share, tracks, workers};
 use crate::experiment::RunResult;
 use crate::policy::pacer::Counts;
 use crate::report::guards::guards;
@@ -80,6 +80,7 @@ fn panels(view: &View<'_>) -> Vec<Panel> {
     }
     panels.extend(level::panels(view));
     panels.extend(rooms::panels(view));
+    panels.extend(lanes::panels(view));
     panels.extend(queue::panels(view));
     panels.extend(workers::panels(view));
     panels
@@ -276,6 +277,10 @@ fn counted(view: &View<'_>, panels: &[Panel]) -> String {
     let subject = Subject::new(facts.scenario, facts.result);
     sentences.extend(guards(&subject).iter().map(|did| format!("{}.", super::facts::capital(did))));
     sentences.extend(servers(&subject).map(|did| format!("{}.", super::facts::capital(&did))));
+    let others = lanes::left_out(view);
+    if !others.is_empty() {
+        sentences.push(format!("Not drawn, as others acted for longer: {}.", enumerated(&others)));
+    }
     sentences.extend(absent(view, panels));
     let timeline = &facts.result.timeline;
     let cuts = [

@@ -110,6 +110,11 @@ impl Deposits {
         reserve + state.open + state.slots.iter().sum::<i64>()
     }
 
+    /// How many retries it pays for, as it was last looked at; below zero where it is in debt.
+    pub fn retries(&self, state: &DepositsState) -> f64 {
+        self.balance(state) as f64 / self.price() as f64
+    }
+
     /// Closes the open slot where its time is over. Slots begin when somebody looks, so that what nobody looked at for
     /// a while lives up to one slot longer.
     fn expire(&self, state: &mut DepositsState, now: SimTime) {

@@ -8,6 +8,7 @@ pub mod adaptive_throttle;
 pub mod answer;
 pub mod backoff;
 pub mod ban;
+pub mod budget_gauge;
 pub mod circuit_breaker;
 pub mod classify;
 pub mod cursor;

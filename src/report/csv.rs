@@ -160,7 +160,9 @@ pub fn timeline(subject: &Subject<'_>) -> io::Result<Vec<u8>> {
         "queue_max",
     ];
     let head = fixed.into_iter().map(str::to_owned);
-    writer.write_record(head.chain(limits.iter().map(|limit| format!("limit_{}_lowest_share", limit.name))))?;
+    let guards = super::guard_series::table(subject);
+    let head = head.chain(limits.iter().map(|limit| format!("limit_{}_lowest_share", limit.name)));
+    writer.write_record(head.chain(guards.iter().map(|(name, _)| name.clone())))?;
     let lowest: Vec<Vec<serde_json::Value>> =
         timeline.limits.iter().map(|curve| super::json::lowest(timeline, &curve.lowest)).collect();
     for (class, series) in subject.scenario.traffic.iter().zip(&timeline.classes) {
@@ -186,6 +188,7 @@ pub fn timeline(subject: &Subject<'_>) -> io::Result<Vec<u8>> {
             row.extend(answers.iter().map(|counts| counts[i].to_string()));
             row.push(queue[i].to_string());
             row.extend(lowest.iter().map(|shares| shares[i].to_string()));
+            row.extend(guards.iter().map(|(_, values)| cell(Some((values[i] * 1e6).round() / 1e6))));
             writer.write_record(row)?;
         }
     }

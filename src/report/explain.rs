@@ -42,6 +42,10 @@ pub fn text(explanation: &Explanation) -> String {
             }
         }
         page.push_str(&numbers(class));
+        if let Some(outage) = &class.outage {
+            field(&mut page, "outage", &outage.sentence());
+            outage.bounds.iter().for_each(|bound| field(&mut page, "", &bound.words));
+        }
         let demands = explanation.demands.iter().filter(|demand| demand.class == class.name);
         demands.for_each(|demand| field(&mut page, "load", &load(class, demand)));
     }

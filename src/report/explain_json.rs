@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::explain::Outlasting;
 use crate::explain::class::{AnswerCase, ClassExplanation};
+use crate::explain::outage::{Bound, OUTAGE, Outage};
 use crate::explain::{Course, Demand, Explanation, LayerExplanation, Part, Repetition, Span, Sustain, Warning};
 use crate::units::SimDuration;
 
@@ -84,12 +85,40 @@ fn of_class(class: &ClassExplanation) -> Value {
         })),
         "windows": class.outlasts.iter().map(of_window).collect::<Vec<_>>(),
     });
+    if let Some(outage) = &class.outage {
+        fields["outage"] = of_outage(outage);
+    }
     if !class.others.is_empty() {
         fields["steps"] = class.parts().flat_map(|part| part.steps.clone()).collect();
         fields["own_steps"] = class.steps.clone().into();
         fields["other_steps"] = class.others.iter().map(of_class).collect();
     }
     fields
+}
+
+/// What guards and budgets leave of a class in an outage.
+fn of_outage(outage: &Outage) -> Value {
+    let bound = |bound: &Bound| {
+        json!({
+            "name": bound.name,
+            "kind": bound.kind,
+            "instances": bound.instances,
+            "max_requests": bound.requests,
+            "on_average": bound.on_average,
+            "max_in_flight": bound.at_once,
+            "max_requests_per_call_in_the_long_run": bound.per_call,
+            "retries_at_once": bound.lump,
+            "words": bound.words,
+        })
+    };
+    json!({
+        "lasts_s": OUTAGE.as_secs_f64(),
+        "max_requests": outage.requests,
+        "max_requests_per_minute": outage.per_minute(),
+        "by": outage.by,
+        "on_average": outage.on_average,
+        "bounds": outage.bounds.iter().map(bound).collect::<Vec<_>>(),
+    })
 }
 
 fn of_layer(layer: &LayerExplanation, course: &Course) -> Value {

@@ -154,6 +154,13 @@ fn series(subject: &Subject<'_>) -> Value {
             .collect();
         series["workers"] = Value::Object(pools);
     }
+    let (guards, budgets) = super::guard_series::documents(subject);
+    if !guards.is_empty() {
+        series["guards"] = Value::Object(guards);
+    }
+    if !budgets.is_empty() {
+        series["budgets"] = Value::Array(budgets);
+    }
     if !subject.scenario.alerts.is_empty() {
         let alerts = subject.scenario.alerts.iter().zip(&subject.result.alerts);
         series["alerts"] = alerts.map(|(alert, record)| (alert.name.clone(), firings(record))).collect();

@@ -18,6 +18,7 @@ mod explain_tree;
 pub mod finding;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod guard_series;
 pub mod guards;
 pub mod headline;
 pub mod headroom;

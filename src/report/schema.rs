@@ -318,6 +318,11 @@ fn series() -> Value {
             "workers": {"type": "object", "additionalProperties": {
                 "type": "object", "required": ["most"], "properties": {"most": counts()},
             }},
+            "guards": {"type": "object", "additionalProperties": guard_series(&json!({}))},
+            "budgets": list(guard_series(&json!({
+                "client": {"type": "string"}, "layer": {"type": "string"}, "counts": {"type": "string"},
+                "top": {"type": ["number", "null"]}, "bound": {"type": ["number", "null"]},
+            }))),
             "alerts": {"type": "object", "additionalProperties": list(json!({
                 "type": "object",
                 "required": ["held_from_s", "fired_s", "cleared_s", "hit_before", "hit", "extreme"],
@@ -328,6 +333,31 @@ fn series() -> Value {
                 },
             }))},
         },
+    })
+}
+
+/// The series of a guard or of a retry budget, beside other properties.
+fn guard_series(others: &Value) -> Value {
+    let list =
+        |of: &str, what: &str| json!({"type": "array", "items": {"type": of, "minimum": 0}, "description": what});
+    let mut properties = json!({
+        "instances": {"type": "integer", "minimum": 0, "description": "Instances that anybody came to."},
+        "asked": list("integer", "How many came to it; of a budget, retries that were wanted."),
+        "refused": list("integer", "How many it refused; of a budget, retries that it kept back."),
+        "waiting_mean": list("number", "How many waited before it, on average."),
+        "open_mean": list("number", "How many instances were open, on average."),
+        "half_open_mean": list("number", "How many instances were half open, on average."),
+        "trips": list("integer", "How often an instance opened."),
+        "level_lowest": list("number", "The lowest level of an instance, of one that falls to its bound."),
+        "level_highest": list("number", "The highest level of an instance, such as permits in use."),
+        "level_mean": list("number", "The mean level of the instances."),
+        "bound_lowest": list("number", "The tightest bound of a level whose bound moves."),
+    });
+    if let (Some(properties), Some(others)) = (properties.as_object_mut(), others.as_object()) {
+        properties.extend(others.clone());
+    }
+    json!({
+        "type": "object", "required": ["instances", "asked", "refused", "waiting_mean"], "properties": properties,
     })
 }
 

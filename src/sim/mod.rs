@@ -16,6 +16,7 @@ mod bank;
 mod billing;
 mod bottom;
 mod buckets;
+mod budgets;
 mod crew;
 mod deliveries;
 mod engine;

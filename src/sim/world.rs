@@ -6,14 +6,14 @@ use crate::policy::circuit_breaker::{BreakerCounts, CircuitBreaker};
 use crate::policy::guard::Mechanism;
 use crate::policy::meter::Meter;
 use crate::policy::retry::LayerState;
-use crate::policy::retry_budget::RetryBudget;
-use crate::policy::stack::{Client, Element, Kind};
-use crate::policy::{Fallback, Hedge, Scope};
+use crate::policy::stack::{Client, Element};
+use crate::policy::{Fallback, Hedge};
 use crate::provider::model::WINDOW_STATUS;
 use crate::provider::{Abandoned, CacheState, ModelSet, Provider, Respond};
 use crate::random::stream::mix;
 use crate::random::{Distribution, Key, Seed};
 use crate::scenario::{Act, Scenario};
+use crate::sim::budgets::Budgets;
 use crate::sim::record::{NO_WORKER, Run, own_number};
 use crate::traffic::{ArrivalProcess, Idempotency, TrafficClass};
 use crate::units::SimTime;
@@ -401,51 +401,4 @@ pub(super) fn settings_digest(scenario: &Scenario) -> u64 {
     let told = faults.iter().filter_map(|fault| Some((&fault.name, fault.carried_out?)));
     words.extend(told.map(|(name, carried_out)| format!("{name} {carried_out}")));
     words.iter().fold(0, |digest, word| mix(digest ^ Key::word(word)))
-}
-
-/// All retry budgets of a scenario. Each layer of a client has one; a step's client shares those of the client that it
-/// comes from, but for a layer whose budget the step changes: that is another one.
-pub(super) struct Budgets<'a> {
-    /// Their settings.
-    pub(super) all: Vec<(&'a RetryBudget, Scope)>,
-    /// For each class, each of its clients and each element, its place among them.
-    places: Vec<Vec<Vec<Option<usize>>>>,
-}
-
-impl<'a> Budgets<'a> {
-    pub(super) fn of(scenario: &'a Scenario) -> Budgets<'a> {
-        let mut all = Vec::new();
-        let mut add = |budget| {
-            all.push(budget);
-            all.len() - 1
-        };
-        let own: Vec<Vec<Option<usize>>> = scenario
-            .clients
-            .iter()
-            .map(|client| client.elements().iter().map(|element| budget_of(element).map(&mut add)).collect())
-            .collect();
-        let shared = |element: &Element, client: usize| {
-            let known = &scenario.clients[client];
-            let at = known.elements().iter().position(|known| known.name == element.name)?;
-            own[client][at].filter(|_| budget_of(&known.elements()[at]) == budget_of(element))
-        };
-        let places = scenario.traffic.iter().map(|class| {
-            let others = class.others.iter().map(|other| {
-                let elements = other.client.elements().iter();
-                let places = elements.map(|element| {
-                    let owner = if element.kind == Kind::Queue { class.client } else { other.shares_with };
-                    budget_of(element).map(|budget| shared(element, owner).unwrap_or_else(|| add(budget)))
-                });
-                places.collect()
-            });
-            std::iter::once(own[class.client].clone()).chain(others.collect::<Vec<_>>()).collect()
-        });
-        let places = places.collect();
-        Budgets { all, places }
-    }
-}
-
-fn budget_of(element: &Element) -> Option<(&RetryBudget, Scope)> {
-    let policy = element.role.policy()?;
-    Some((policy.budget.as_ref()?, policy.budget_scope))
 }

@@ -106,6 +106,7 @@ mod meters;
 #[cfg(feature = "cli")]
 mod model_report;
 mod models;
+mod outages;
 mod output_quota;
 #[cfg(feature = "cli")]
 mod patch_files;

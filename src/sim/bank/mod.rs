@@ -1,6 +1,7 @@
 //! The state of all guards. A guard has one instance for each worker, process, class, client or for everybody,
 //! according to its scope; instances lie in one array, at an offset known when the run begins.
 
+mod noting;
 mod owners;
 mod results;
 mod waiting;
@@ -8,6 +9,7 @@ mod waiting;
 use owners::Owners;
 
 use crate::observe::outcome::GuardCounts;
+use crate::observe::{BudgetSeries, GuardSeries};
 use crate::policy::answer::Outcome;
 use crate::policy::circuit_breaker::{BreakerState, Gate, Pause, Phase};
 use crate::policy::guard::{Guard, Mechanism, Scope};
@@ -17,10 +19,11 @@ use crate::policy::semaphore::SemaphoreState;
 use crate::policy::slots::Tally;
 use crate::random::Seed;
 use crate::scenario::Scenario;
+use crate::sim::budgets::Budgets;
 use crate::sim::line::{Homes, Kept, Line, Probes};
 use crate::sim::places::Places;
-use crate::sim::world::Budgets;
 use crate::units::{SimDuration, SimTime};
+use noting::{Tracks, note_wait};
 
 /// The state of one instance of a guard.
 enum State {
@@ -139,6 +142,8 @@ pub(in crate::sim) struct Bank<'a> {
     pub(in crate::sim) kept: Kept,
     /// Who is told from whom.
     places: Places,
+    /// Series over time; none where nobody looks at them.
+    tracks: Option<Box<Tracks>>,
 }
 
 impl<'a> Bank<'a> {
@@ -173,6 +178,7 @@ impl<'a> Bank<'a> {
             owners: Owners::default(),
             owned: Vec::new(),
             places,
+            tracks: None,
         };
         for guard in &scenario.guards {
             bank.bases.push(bank.states.len());
@@ -243,6 +249,7 @@ impl<'a> Bank<'a> {
                 for _ in 0..semaphore.falls(in_line, gate) {
                     let Some(waiter) = line.call_up() else { break };
                     self.counts[guard].waited += now - waiter.since;
+                    note_wait(&mut self.tracks, guard, waiter.since, now);
                     self.fallen.push((waiter.class, waiter.run));
                     self.falling.push((waiter.class, waiter.run));
                     self.resumed = true;
@@ -275,16 +282,17 @@ impl<'a> Bank<'a> {
             Gate::Park | Gate::Line(_) => counts.waits += 1,
             Gate::Wait(until) | Gate::Reserved(until) => {
                 counts.waits += 1;
-                counts.waited += until - now;
+                self.waited(guard, now, until);
             }
         }
+        self.note_came(guard, instance, gate, now);
         gate
     }
 
     /// Whether a pausing breaker keeps this worker from taking a job.
     pub(in crate::sim) fn pause(&mut self, guard: usize, asker: Asker, now: SimTime) -> Pause {
         let instance = self.instance(guard, asker);
-        match (&self.guards[guard].mechanism, &mut self.states[instance]) {
+        let pause = match (&self.guards[guard].mechanism, &mut self.states[instance]) {
             (Mechanism::Breaker(breaker), State::Breaker(state)) => breaker.pause(state, now),
             (
                 Mechanism::Breaker(_)
@@ -294,19 +302,16 @@ impl<'a> Bank<'a> {
                 | Mechanism::Throttle(_),
                 _,
             ) => Pause::No,
-        }
+        };
+        self.note(guard, instance, now);
+        pause
     }
 
-    /// The state of a retry budget: of the instance of who asks.
+    /// The place of a retry budget's instance of who asks, among those of all budgets.
     #[inline]
-    pub(in crate::sim) fn budget(&mut self, budget: usize, asker: Asker) -> &mut BudgetState {
+    fn budget_at(&mut self, budget: usize, asker: Asker) -> usize {
         let (base, scope) = self.budget_bases[budget];
-        let at = if scope.ends_with_task() {
-            self.own_budget(budget, asker)
-        } else {
-            base + self.places.of(scope, asker, 0)
-        };
-        &mut self.budgets[at]
+        if scope.ends_with_task() { self.own_budget(budget, asker) } else { base + self.places.of(scope, asker, 0) }
     }
 
     /// An operator opens a breaker, all instances of it.
@@ -316,22 +321,30 @@ impl<'a> Bank<'a> {
             if let State::Breaker(state) = &mut self.states[instance] {
                 breaker.opened_by_hand(state, until, now);
             }
+            self.note(guard, instance, now);
             // Who waits for a probe to come back asks again, and waits for the breaker.
             self.wake(guard, instance, now);
         }
     }
 
-    /// What was counted, guard by guard.
-    pub(in crate::sim) fn finish(mut self, horizon: SimTime) -> Vec<GuardCounts> {
-        let (fixed, owned) = self.states.split_at(*self.bases.last().unwrap_or(&0));
-        for (guard, range) in self.bases.windows(2).enumerate() {
-            for state in &fixed[range[0]..range[1]] {
-                state.close(&mut self.counts[guard], horizon);
-            }
+    /// The guard of an instance.
+    fn guard_of(&self, instance: usize) -> usize {
+        match instance.checked_sub(self.bases[self.guards.len()]) {
+            Some(own) => self.owned[own],
+            None => self.bases.partition_point(|base| *base <= instance) - 1,
         }
-        for (state, guard) in owned.iter().zip(self.owned) {
+    }
+
+    /// What was counted, guard by guard, and their series with those of the budgets.
+    pub(in crate::sim) fn finish(
+        mut self,
+        horizon: SimTime,
+    ) -> (Vec<GuardCounts>, Vec<GuardSeries>, Vec<BudgetSeries>) {
+        let (series, budgets) = self.finish_tracks(horizon);
+        for (instance, state) in self.states.iter().enumerate() {
+            let guard = self.guard_of(instance);
             state.close(&mut self.counts[guard], horizon);
         }
-        self.counts
+        (self.counts, series, budgets)
     }
 }

@@ -133,13 +133,14 @@ impl Bank<'_> {
             if dies(settings.scope) && !matches!(settings.mechanism, Mechanism::Semaphore(_)) {
                 let place = self.instance(guard, asker);
                 self.begin_anew(guard, place);
+                self.note(guard, place, now);
                 self.wake(guard, place, now);
             }
         }
-        for (budget, settings) in self.budget_settings.iter().enumerate() {
-            let (base, scope) = self.budget_bases[budget];
-            if dies(scope) {
-                self.budgets[base + self.places.of(scope, asker, 0)] = settings.full();
+        for budget in 0..self.budget_settings.len() {
+            let settings = self.budget_settings[budget];
+            if dies(self.budget_bases[budget].1) {
+                self.with_budget(budget, asker, settings, now, |state| *state = settings.full());
             }
         }
     }

@@ -22,6 +22,7 @@ impl Bank<'_> {
         };
         let recorded = breaker.record(state, answer, of_a_probe, now);
         let hides = recorded.opens && breaker.hides_the_last_failure;
+        self.note(guard, instance, now);
         if recorded.ends_half_open {
             self.wake(guard, instance, now);
         }
@@ -58,6 +59,7 @@ impl Bank<'_> {
             (&self.guards[guard].mechanism, &mut self.states[instance])
             && breaker.probe_was_not_sent(state)
         {
+            self.note(guard, instance, now);
             self.wake(guard, instance, now);
         }
         hides

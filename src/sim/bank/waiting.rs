@@ -1,5 +1,6 @@
 //! Who waits before a guard: in the line of a semaphore, or parked until the guard changes; and who goes on.
 
+use super::noting::note_wait;
 use super::{Asker, Bank, Parked, State, told_apart};
 use crate::policy::answer::Outcome;
 use crate::policy::guard::Mechanism;
@@ -19,10 +20,11 @@ impl Bank<'_> {
         let next = line.call_up();
         semaphore.leave(state, next.is_some());
         if let Some(next) = next {
-            self.counts[guard].waited += now - next.since;
+            self.waited(guard, next.since, now);
             self.woken.push((next.class, next.run));
             self.resumed = true;
         }
+        self.note(guard, instance, now);
     }
 
     /// The run stands in line before this guard.
@@ -44,14 +46,15 @@ impl Bank<'_> {
         };
         if let Some(place) = self.fallen.iter().position(|fallen| *fallen == (asker.class, run)) {
             self.fallen.swap_remove(place);
-            self.counts[guard].refused += 1;
+            self.refused_late(guard, now);
             return Some(semaphore.refusal());
         }
         let waiter = line.give_up(asker.class, run, now)?;
-        self.counts[guard].waited += now - waiter.since;
+        self.waited(guard, waiter.since, now);
         // A client may be less patient with a hop than the hop's guard is.
-        self.counts[guard].refused +=
-            u64::from(semaphore.patience().is_some_and(|longest| waiter.since + longest <= now));
+        if semaphore.patience().is_some_and(|longest| waiter.since + longest <= now) {
+            self.refused_late(guard, now);
+        }
         Some(semaphore.refusal())
     }
 
@@ -80,7 +83,8 @@ impl Bank<'_> {
         let Some(at) = self.parked.iter().position(|parked| (parked.class, parked.run) == (class, run)) else {
             return false;
         };
-        self.counts[guard].waited += now - self.parked.remove(at).since;
+        let since = self.parked.remove(at).since;
+        self.waited(guard, since, now);
         true
     }
 
@@ -88,11 +92,13 @@ impl Bank<'_> {
     pub(super) fn wake(&mut self, guard: usize, instance: usize, now: SimTime) {
         self.resumed = true;
         let (woken, waited) = (&mut self.woken, &mut self.counts[guard].waited);
+        let tracks = &mut self.tracks;
         self.parked.retain(|parked| {
             let stays = parked.instance != instance;
             if !stays {
                 woken.push((parked.class, parked.run));
                 *waited += now - parked.since;
+                note_wait(tracks, guard, parked.since, now);
             }
             stays
         });

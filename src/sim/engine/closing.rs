@@ -63,6 +63,8 @@ impl<O: Observer> Engine<'_, O> {
                 timeline.pools[pool] = PoolSeries { workers, idle };
             }
         }
+        let (guards, series, budgets) = self.bank.finish(horizon);
+        (timeline.guards, timeline.budgets) = (series, budgets);
         Outcome {
             seed,
             digest: self.digest,
@@ -73,7 +75,7 @@ impl<O: Observer> Engine<'_, O> {
             limits: self.limits,
             slots: self.slots,
             capacity,
-            guards: self.bank.finish(horizon),
+            guards,
             pools,
             alerts: self.alerts.finish(horizon),
             timeline,

@@ -225,6 +225,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let provider = ProviderState::new(&scenario.provider, seed.key());
         let stops_answers = provider.limits().stops_answers();
         let billing = Billing::new(&scenario.provider, scenario.horizon, classes.len());
+        let bank = Bank::new(scenario, seed);
         Engine {
             streams: stops_answers.then(|| Box::new(Streams::new(scenario.traffic.len()))),
             cache: world::cache(scenario),
@@ -235,7 +236,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             events: EventQueue::new(),
             provider: if O::WATCHES_COUNTS { provider.with_shadow() } else { provider },
             billing: if O::WATCHES_COUNTS { billing } else { None },
-            bank: Bank::new(scenario, seed),
+            bank: if O::WATCHES_COUNTS { bank.noting(scenario, timeline.bins, timeline.bin) } else { bank },
             classes,
             states,
             forces,

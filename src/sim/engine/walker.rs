@@ -97,10 +97,11 @@ impl Host for Walker<'_, '_> {
         now: SimTime,
     ) -> Option<u32> {
         let asker = self.asker();
-        let state = self.bank.budget(self.stack.budgets[element]?, asker);
-        let paid = budget.failed(state, answer, wanted, now);
-        if wanted && paid.is_none() {
-            self.ledger.cells[self.clock.cell() as usize].suppressed += 1;
+        let index = self.stack.budgets[element]?;
+        let paid = self.bank.with_budget(index, asker, budget, now, |state| budget.failed(state, answer, wanted, now));
+        if wanted {
+            self.bank.note_retry(index, asker, paid.is_some(), now);
+            self.ledger.cells[self.clock.cell() as usize].suppressed += u64::from(paid.is_none());
         }
         paid
     }
@@ -111,9 +112,11 @@ impl Host for Walker<'_, '_> {
 
     fn still_pays(&mut self, element: usize, budget: &RetryBudget) -> Option<Answer> {
         let asker = self.asker();
-        if budget.still_allows(self.bank.budget(self.stack.budgets[element]?, asker)) {
+        let (index, now) = (self.stack.budgets[element]?, self.clock.now());
+        if self.bank.with_budget(index, asker, budget, now, |state| budget.still_allows(state)) {
             return None;
         }
+        self.bank.note_suppressed(index, now);
         self.ledger.cells[self.clock.cell() as usize].suppressed += 1;
         Some(self.bank.kept.of(self.class, self.slot))
     }
@@ -121,14 +124,15 @@ impl Host for Walker<'_, '_> {
     fn repay(&mut self, element: usize, budget: &RetryBudget, last_cost: Option<u32>) {
         let asker = self.asker();
         if let Some(index) = self.stack.budgets[element] {
-            budget.succeeded(self.bank.budget(index, asker), last_cost);
+            let now = self.clock.now();
+            self.bank.with_budget(index, asker, budget, now, |state| budget.succeeded(state, last_cost));
         }
     }
 
     fn call_passes(&mut self, element: usize, budget: &RetryBudget, passage: Passage, now: SimTime) {
         let asker = self.asker();
         if let Some(index) = self.stack.budgets[element] {
-            budget.passes(self.bank.budget(index, asker), passage, now);
+            self.bank.with_budget(index, asker, budget, now, |state| budget.passes(state, passage, now));
         }
     }
 
