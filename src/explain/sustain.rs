@@ -10,6 +10,7 @@ use super::load::{usual_rate, usual_rate_of_loops};
 use super::remedy::Remedy;
 use super::warning::{Code, Warning};
 use crate::policy::answer::Answer;
+use crate::policy::guard::Scope;
 use crate::policy::retry_budget::RetryBudget;
 use crate::policy::{Client, RetryPolicy};
 use crate::provider::capacity::Late;
@@ -32,6 +33,8 @@ pub struct Sustain {
     pub sessions: u32,
     /// The same where no call succeeds before its last attempt; infinite where attempts have no end.
     pub failing_load: f64,
+    /// What of that is there however little is asked for: what the reserves of retry budgets pay.
+    pub reserved_load: f64,
     /// How long the servers take for a full queue; `None` for a queue without end.
     pub queue: Option<SimDuration>,
     /// The longest that some caller waits for an answer; `None` where nobody gives up.
@@ -55,18 +58,24 @@ impl Sustain {
         }
         let per_second = f64::from(servers);
         let (mut load, mut open_load, mut failing_load, mut requests) = (0.0, 0.0, 0.0, 0.0);
+        let mut earned_load = 0.0;
         let mut patience: Option<SimDuration> = None;
         for class in &scenario.traffic {
             let rate = usual_rate(scenario, class);
             let open = rate - usual_rate_of_loops(scenario, class);
-            failing_load += of_loops(scenario, capacity, class) / per_second;
+            let of_loops = of_loops(scenario, capacity, class) / per_second;
+            failing_load += of_loops;
+            earned_load += of_loops;
+            let calls = open * class.steps.len() as f64;
             for step in 0..class.steps.len() {
                 let client = scenario.client_at(class, step);
                 let work = service_time(scenario, capacity, class, step);
                 load += rate * work / per_second;
                 if open > 0.0 {
                     open_load += open * work / per_second;
-                    failing_load += open * work * attempts(client, capacity) / per_second;
+                    let reserve = |policy: &RetryPolicy| reserve(policy, class) / calls;
+                    failing_load += open * work * attempts(client, capacity, reserve) / per_second;
+                    earned_load += open * work * attempts(client, capacity, |_| 0.0) / per_second;
                 }
                 requests += rate;
                 // Who never gives up is no reason for more requests.
@@ -89,6 +98,7 @@ impl Sustain {
             open_load,
             sessions,
             failing_load,
+            reserved_load: if failing_load > earned_load { failing_load - earned_load } else { 0.0 },
             queue,
             patience,
             abandoned,
@@ -117,9 +127,12 @@ impl Sustain {
     }
 
     /// The share of the present load from which on callers who retry ask for more than the servers do: below it no overload
-    /// can outlive its cause.
+    /// can outlive its cause. 0 where the reserves of budgets alone are more.
     pub fn safe_load(&self) -> f64 {
-        1.0 / self.failing_load
+        if self.reserved_load <= 0.0 {
+            return 1.0 / self.failing_load;
+        }
+        ((1.0 - self.reserved_load) / (self.failing_load - self.reserved_load)).max(0.0)
     }
 
     /// The same in requests of a failing call, at the present load.
@@ -133,9 +146,10 @@ pub(super) fn warning(scenario: &Scenario) -> Option<Warning> {
     let sustain = Sustain::of(scenario).filter(|sustain| sustain.is_possible() && sustain.load < 1.0)?;
     let capacity = scenario.provider.capacity.as_ref()?;
     let clients = scenario.traffic.iter().flat_map(|class| scenario.clients_of(class));
-    let (client, layer) = clients
-        .flat_map(|client| client.elements().iter().map(move |element| (client, element)))
-        .find(|(_, element)| element.role.policy().is_some_and(|policy| of_layer(policy, capacity) > 1.0))?;
+    let (client, layer) =
+        clients.flat_map(|client| client.elements().iter().map(move |element| (client, element))).find(
+            |(_, element)| element.role.policy().is_some_and(|policy| of_layer(policy, capacity, f64::INFINITY) > 1.0),
+        )?;
     // A fifth less than what the servers have left for retries.
     let hundredths = (80.0 * (1.0 / sustain.load - 1.0)).floor();
     let message =
@@ -161,7 +175,7 @@ fn of_loops(scenario: &Scenario, capacity: &Capacity, class: &TrafficClass) -> f
             let own = service_time(scenario, capacity, class, step);
             let waits = client.innermost_timeout().map_or(own, SimDuration::as_secs_f64);
             // What has no end takes all of a session's time.
-            match attempts(client, capacity) {
+            match attempts(client, capacity, |_| f64::INFINITY) {
                 endless if endless.is_infinite() => most = most.max(own / waits.max(1e-9)),
                 attempts => (work, time) = (work + attempts * own, time + attempts * waits),
             }
@@ -183,12 +197,28 @@ fn service_time(scenario: &Scenario, capacity: &Capacity, class: &TrafficClass, 
 }
 
 /// The requests of one call that never succeeds, in the long run: a budget lets through what it is paid for.
-fn attempts(client: &Client, capacity: &Capacity) -> f64 {
+///
+/// `reserve` is how many retries of each call the reserves of a layer's budgets pay, if it has any.
+fn attempts(client: &Client, capacity: &Capacity, reserve: impl Fn(&RetryPolicy) -> f64) -> f64 {
     let elements = client.elements().iter().filter_map(|element| element.role.policy());
-    elements.map(|policy| of_layer(policy, capacity)).product()
+    elements.map(|policy| of_layer(policy, capacity, reserve(policy))).product()
 }
 
-fn of_layer(policy: &RetryPolicy, capacity: &Capacity) -> f64 {
+/// The retries in a second that are always there for the calls of a class: in each instance of the budget.
+fn reserve(policy: &RetryPolicy, class: &TrafficClass) -> f64 {
+    let Some(RetryBudget::Deposits(deposits)) = &policy.budget else { return 0.0 };
+    let instances = match policy.budget_scope {
+        Scope::Worker => class.workers().max(1),
+        Scope::Process => class.processes(),
+        Scope::Class | Scope::Client | Scope::Global => 1,
+        // Each call, run or task begins with a whole reserve.
+        Scope::Call | Scope::Run | Scope::Task if deposits.per_second > 0 => return f64::INFINITY,
+        Scope::Call | Scope::Run | Scope::Task => 0,
+    };
+    f64::from(deposits.per_second) * f64::from(instances)
+}
+
+fn of_layer(policy: &RetryPolicy, capacity: &Capacity, reserve: f64) -> f64 {
     if !policy.retry_on.matches(&Answer::TIMED_OUT) && !policy.retry_on.matches(&capacity.refusal()) {
         return 1.0;
     }
@@ -201,7 +231,8 @@ fn of_layer(policy: &RetryPolicy, capacity: &Capacity) -> f64 {
         Some(RetryBudget::Quota(quota)) => f64::from(quota.deposit) / f64::from(quota.cost.max(1)),
         // Each failure is one of a call: where all of them fail, no share below all of them leaves a retry.
         Some(RetryBudget::Throttle(_) | RetryBudget::FailureShare(_)) => 0.0,
-        Some(RetryBudget::Deposits(deposits)) => deposits.pays_for(),
+        Some(RetryBudget::Deposits(deposits)) if deposits.per_second == 0 => deposits.pays_for(),
+        Some(RetryBudget::Deposits(deposits)) => deposits.pays_for() + reserve,
     };
     most.min(1.0 + paid)
 }
@@ -233,6 +264,27 @@ mod tests {
         assert_eq!(possible, [false, true, false, false, false]);
         // Eleven requests of 0.1 s are more than the second that callers wait.
         assert_eq!(plain.enough_room, Some(11));
+    }
+
+    #[test]
+    fn each_instance_of_a_budget_has_a_reserve() {
+        // By hand: 80 a second of 0.1 s, 12 servers; 80 · 1.2 + 40 · 10, 80 · 1.2 + 10 and 80 · 1.2 a second of 120.
+        let text = std::fs::read_to_string("scenarios/budget_each.toml").unwrap();
+        let of = |variant| {
+            let source = Source { variant: Some(variant), ..Source::new("budget_each.toml", &text) };
+            Sustain::of(&load(&source).unwrap()).unwrap()
+        };
+        let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+        near(of("each").failing_load, 496.0 / 120.0);
+        near(of("each").safe_load(), 0.0);
+        near(of("shared").failing_load, 106.0 / 120.0);
+        // 110 / 96 of the load: 110 and the reserve of 10 are what the servers do.
+        near(of("shared").safe_load(), 110.0 / 96.0);
+        near(of("no_reserve").failing_load, 96.0 / 120.0);
+        assert_eq!(
+            ["each", "shared", "no_reserve", "three_tries"].map(|v| of(v).is_possible()),
+            [true, false, false, true]
+        );
     }
 
     #[test]

@@ -48,11 +48,11 @@ fn multiplied(subject: &Subject<'_>, story: &Story<'_>) -> String {
     let needed = Unit::Count.brief(story.figure(subject, &["steps_offered"]));
     let sent = Unit::Count.figure(story.figure(subject, &["requests"]));
     let verb = if subject.is_replicated() { "turn" } else { "turned" };
-    let verb = if subject.is_replicated() && layers(subject, story) == 1 { "turns" } else { verb };
+    let verb = if subject.is_replicated() && layers(subject, story) < 2 { "turns" } else { verb };
     if let Some(Multiplied { to_the_end: true, ratio, .. }) = story.multiplied(subject) {
         let steps = story.value(subject, &["steps_offered"]).unwrap_or(0.0);
         let all = Unit::Count.bare((ratio * steps).round());
-        let own = if layers(subject, story) == 1 && subject.is_replicated() { "turns" } else { verb };
+        let own = if layers(subject, story) < 2 && subject.is_replicated() { "turns" } else { verb };
         return format!(
             "{} {own} {} of the {} into {all} by the time its {} were done",
             stack(subject, story),
@@ -81,7 +81,7 @@ fn endured(subject: &Subject<'_>, story: &Story<'_>, effects: &[String]) -> Stri
     if effects.is_empty() {
         let rode = if !subject.is_replicated() {
             "rode out"
-        } else if layers(subject, story) == 1 {
+        } else if layers(subject, story) < 2 {
             "rides out"
         } else {
             "ride out"
@@ -91,7 +91,7 @@ fn endured(subject: &Subject<'_>, story: &Story<'_>, effects: &[String]) -> Stri
     }
     let spent = if !subject.is_replicated() {
         "sent"
-    } else if layers(subject, story) == 1 {
+    } else if layers(subject, story) < 2 {
         "sends"
     } else {
         "send"

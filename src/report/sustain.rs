@@ -61,7 +61,7 @@ pub fn conditions(sustain: &Sustain) -> Vec<String> {
         format!("callers who get no answer ask without end, and for {load} of what the servers do without retries")
     };
     if sustain.is_possible() {
-        let safe = if sustain.failing_load.is_finite() {
+        let safe = if sustain.failing_load.is_finite() && sustain.safe_load() > 0.0 {
             format!(
                 "it cannot below {} of this load, or below {} requests for each call that fails",
                 words::percent(sustain.safe_load()),
