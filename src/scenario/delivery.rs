@@ -1,5 +1,6 @@
 //! Reading how the queue of a class hands out its jobs, and how long they may take.
 
+use super::context::Read;
 use crate::document::{Fault, Field, Reader};
 use crate::preset::queues;
 use crate::traffic::{Delivery, WorkerPool};
@@ -106,7 +107,7 @@ fn settings(reader: Reader<'_>, pool: Option<&WorkerPool>) -> Option<Box<Deliver
 }
 
 /// A value, or none where the file says so: what a preset brings can be left out.
-fn or_none<'a, T>(field: &Field<'a>, convert: impl FnOnce(&Field<'a>) -> Option<T>) -> Option<Option<T>> {
+fn or_none<'a, T>(field: &Field<'a>, convert: impl FnOnce(&Field<'a>) -> Option<T>) -> Read<Option<T>> {
     if field.is_none() { Some(None) } else { convert(field).map(Some) }
 }
 
