@@ -118,7 +118,13 @@ fn live(args: &HeadroomArgs, scenario: &Scenario) -> anyhow::Result<Vec<String>>
 fn guards(args: &HeadroomArgs, scenario: &Scenario, background: &[String]) -> anyhow::Result<Vec<(usize, Counts)>> {
     let counts = |guard: usize| match &scenario.guards[guard].mechanism {
         Mechanism::Pacer(pacer) => Some((guard, pacer.counts)),
-        Mechanism::Breaker(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) | Mechanism::Throttle(_) => None,
+        Mechanism::Breaker(_)
+        | Mechanism::Semaphore(_)
+        | Mechanism::Size(_)
+        | Mechanism::Throttle(_)
+        | Mechanism::Concurrency(_)
+        | Mechanism::Gate(_)
+        | Mechanism::Rate(_) => None,
     };
     let all: Vec<(usize, Counts)> = (0..scenario.guards.len()).filter_map(counts).collect();
     let name = |guard: &(usize, Counts)| scenario.guards[guard.0].name.as_str();

@@ -158,6 +158,7 @@ pub(crate) fn breaker() -> Guard {
         late: Late::IGNORED,
         on_close: OnClose::Clear,
         hides_the_last_failure: false,
+        ramp: None,
     };
     Guard { name: "breaker".into(), mechanism: Mechanism::Breaker(settings), scope: Scope::Client }
 }

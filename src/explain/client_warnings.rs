@@ -262,7 +262,10 @@ fn breaker_spends_runs(scenario: &Scenario, client: &Client) -> Option<Warning> 
             | Mechanism::Pacer(_)
             | Mechanism::Semaphore(_)
             | Mechanism::Size(_)
-            | Mechanism::Throttle(_) => None,
+            | Mechanism::Throttle(_)
+            | Mechanism::Concurrency(_)
+            | Mechanism::Gate(_)
+            | Mechanism::Rate(_) => None,
         }
     })?;
     let interval = words::duration(Ladder::own(policy).waits.first().map_or(SimDuration::ZERO, |wait| wait.from));

@@ -45,10 +45,7 @@ fn semaphores<'a>(
     client.elements().iter().enumerate().filter_map(|(at, element)| {
         let Role::Guard(index) = element.role else { return None };
         let guard = &scenario.guards[index];
-        match &guard.mechanism {
-            Mechanism::Semaphore(semaphore) => Some((at, guard, semaphore)),
-            Mechanism::Breaker(_) | Mechanism::Pacer(_) | Mechanism::Size(_) | Mechanism::Throttle(_) => None,
-        }
+        Some((at, guard, guard.permits()?))
     })
 }
 

@@ -212,6 +212,7 @@ pub(crate) fn incident(fixes: bool) -> Scenario {
             late: Late::IGNORED,
             on_close: OnClose::Clear,
             hides_the_last_failure: false,
+            ramp: None,
         }),
         scope: Scope::Process,
     };

@@ -362,7 +362,8 @@ fn guard_words(guard: &Guard) -> String {
                     format!("{share} of an average of {} over {counted}", words::duration(slots.time))
                 }
             };
-            format!("opens {when}, {open} for {}; {scope}", open_time(&breaker.open))
+            let then = super::adaptive::then_ramps(breaker.ramp);
+            format!("opens {when}, {open} for {}{then}; {scope}", open_time(&breaker.open))
         }
         Mechanism::Pacer(pacer) => {
             let counted = pacer.counts.word().replace('_', " ");
@@ -372,6 +373,7 @@ fn guard_words(guard: &Guard) -> String {
                     return format!("lets at most {amount} {counted} start within any {per}, the rest waits; {scope}");
                 }
                 Slept::Once => ", the rest waits",
+                Slept::Warms(_) => ", a third as many at first and after a pause, the rest waits",
                 Slept::AsksAgain => ", the rest asks again when there should be enough, whoever comes first",
                 Slept::Steps(_) => ", all at once, the rest waits",
                 Slept::Twice => " (twice as many while callers wait, whose sleep it credits twice), the rest waits",
@@ -390,6 +392,9 @@ fn guard_words(guard: &Guard) -> String {
             words::duration(throttle.window.time),
             throttle.k
         ),
+        Mechanism::Concurrency(limit) => format!("{}; {scope}", super::adaptive::limit_words(limit)),
+        Mechanism::Rate(rate) => format!("{}; {scope}", super::adaptive::rate_words(rate)),
+        Mechanism::Gate(gate) => format!("{}; {scope}", super::adaptive::gate_words(gate)),
     }
 }
 
@@ -397,8 +402,7 @@ fn guard_words(guard: &Guard) -> String {
 mod tests {
     use super::*;
     use crate::explain::fixture::{fixed, sdk};
-    use crate::policy::WhenFull;
-    use crate::policy::{Semaphore, SizeCheck};
+    use crate::policy::{Semaphore, SizeCheck, WhenFull};
 
     #[test]
     fn classifications_are_said_in_the_words_of_a_file() {

@@ -200,7 +200,10 @@ fn tightest_of(scenario: &Scenario, limit: &Limit, client: &Client) -> Option<(f
             | Mechanism::Breaker(_)
             | Mechanism::Semaphore(_)
             | Mechanism::Size(_)
-            | Mechanism::Throttle(_) => None,
+            | Mechanism::Throttle(_)
+            | Mechanism::Concurrency(_)
+            | Mechanism::Gate(_)
+            | Mechanism::Rate(_) => None,
         },
         Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) | Role::Fallback(_) => None,
     });

@@ -95,7 +95,10 @@ fn pacer_of(guard: &Guard, counts: Counts) -> Option<&Pacer> {
         | Mechanism::Breaker(_)
         | Mechanism::Semaphore(_)
         | Mechanism::Size(_)
-        | Mechanism::Throttle(_) => None,
+        | Mechanism::Throttle(_)
+        | Mechanism::Concurrency(_)
+        | Mechanism::Gate(_)
+        | Mechanism::Rate(_) => None,
     }
 }
 
@@ -106,7 +109,13 @@ fn limit_per(scenario: &Scenario, limit: &str, guard: &Guard) -> f64 {
     match &guard.mechanism {
         // What it credits twice it may be given half of.
         Mechanism::Pacer(pacer) => rate * pacer.bucket.per().as_secs_f64() / pacer.slept.times(),
-        Mechanism::Breaker(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) | Mechanism::Throttle(_) => 0.0,
+        Mechanism::Breaker(_)
+        | Mechanism::Semaphore(_)
+        | Mechanism::Size(_)
+        | Mechanism::Throttle(_)
+        | Mechanism::Concurrency(_)
+        | Mechanism::Gate(_)
+        | Mechanism::Rate(_) => 0.0,
     }
 }
 

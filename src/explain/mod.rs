@@ -6,6 +6,7 @@
 //!
 //! Everything here is arithmetic on settings; the numbers are bounds and means, and nothing is drawn.
 
+mod adaptive;
 pub mod answers;
 pub mod class;
 pub mod class_warnings;

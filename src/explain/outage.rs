@@ -180,6 +180,10 @@ fn of_guard(
         Mechanism::Breaker(settings) => Some(breaker(&guard.name, settings, sharing, inside)),
         Mechanism::Pacer(settings) => Some(pacer(class, guard, settings, sharing, inside, steps)),
         Mechanism::Semaphore(settings) => Some(semaphore(scenario, class, guard, settings, sharing)),
+        // As many as it may learn to let pass.
+        Mechanism::Concurrency(settings) => Some(semaphore(scenario, class, guard, &settings.semaphore, sharing)),
+        Mechanism::Gate(settings) => Some(super::adaptive::gate_bound(&guard.name, settings, sharing.instances)),
+        Mechanism::Rate(settings) => Some(super::adaptive::rate_bound(&guard.name, settings, sharing.instances)),
         Mechanism::Throttle(settings) => {
             let window = words::duration(settings.window.time);
             let each = if sharing.instances > 1 { " for each instance" } else { "" };
@@ -194,7 +198,7 @@ fn of_guard(
                 ),
             ))
         }
-        _ => None,
+        Mechanism::Size(_) => None,
     }
 }
 
@@ -240,6 +244,8 @@ fn pacer(
         Slept::Twice => capacity + 2.0 * amount_of * periods,
         Slept::Steps(_) => capacity + amount_of * periods.ceil(),
         Slept::Log => amount_of * periods.ceil(),
+        // The first one pays nothing before it passes.
+        Slept::Warms(_) => 1.0 + amount_of * periods,
     };
     // A caller that takes more than there is passes all the same, when its turn comes.
     let cost = |step: usize| {
@@ -289,8 +295,7 @@ fn semaphore(
         String::new()
     };
     let words = format!("`{}` lets {each} be in flight at once{rate}", guard.name);
-    let kind = if semaphore.is_pool { "pool" } else { "semaphore" };
-    Bound { at_once: Some(permits), ..Bound::of(&guard.name, kind, sharing.instances, words) }
+    Bound { at_once: Some(permits), ..Bound::of(&guard.name, guard.mechanism.word(), sharing.instances, words) }
 }
 
 /// How long a failing answer takes: of the quickest fault on average, else what an answer takes.

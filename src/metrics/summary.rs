@@ -6,7 +6,7 @@ use super::stuck::{STUCK, goodput_at_end};
 use super::tree::{Number, Tree};
 use crate::observe::Outcome;
 use crate::observe::alerts::AlertRecord;
-use crate::observe::outcome::{CapacityCounts, GuardCounts, LimitCounts, PoolCounts};
+use crate::observe::outcome::{CapacityCounts, GuardCounts, GuardLevel, LimitCounts, PoolCounts};
 use crate::policy::{Guard, Mechanism};
 use crate::provider::Window;
 use crate::provider::capacity::Late;
@@ -164,8 +164,22 @@ fn guard_table(guard: &Guard, counts: &GuardCounts) -> Tree<Number> {
         ("waits".to_owned(), count(counts.waits)),
         ("waited_s".to_owned(), real(counts.waited.as_secs_f64())),
     ];
-    if matches!(guard.mechanism, Mechanism::Semaphore(_)) {
+    if guard.has_permits() {
         table.push(("most_in_use".to_owned(), count(counts.most_in_use)));
+    }
+    let level = |of: fn(&GuardLevel) -> f64| real(counts.level.as_ref().map_or(f64::NAN, of));
+    if let Mechanism::Concurrency(_) = guard.mechanism {
+        table.push(("limit_at_end".to_owned(), level(GuardLevel::mean_at_end)));
+        table.push(("lowest_limit".to_owned(), level(|level| level.lowest)));
+        table.push(("highest_limit".to_owned(), level(|level| level.highest)));
+    }
+    if let Mechanism::Rate(_) = guard.mechanism {
+        table.push(("rate_at_end".to_owned(), level(GuardLevel::mean_at_end)));
+        table.push(("lowest_rate".to_owned(), level(|level| level.lowest)));
+    }
+    if let Mechanism::Gate(_) = guard.mechanism {
+        table.push(("closings".to_owned(), count(counts.closings)));
+        table.push(("closed_s".to_owned(), real(counts.closed_for.as_secs_f64())));
     }
     Tree::Table(table)
 }

@@ -86,7 +86,7 @@ pub struct PoolCounts {
 }
 
 /// What was counted of one guard, over all its instances.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GuardCounts {
     /// How often a breaker opened.
     pub trips: u64,
@@ -100,6 +100,48 @@ pub struct GuardCounts {
     pub most_in_use: u64,
     /// Permits that are out when the run ends.
     pub in_use: u64,
+    /// How often a gate closed.
+    pub closings: u64,
+    /// How long it was closed in all.
+    pub closed_for: SimDuration,
+    /// What a guard has learnt that adapts.
+    pub level: Option<GuardLevel>,
+}
+
+/// Where a guard that adapts has been: a limit of concurrency in permits, a rate in requests per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GuardLevel {
+    /// The instances that have one.
+    instances: u64,
+    /// The sum of their levels when the run ends.
+    at_end: f64,
+    /// The lowest of any of them.
+    pub lowest: f64,
+    /// The highest of any of them.
+    pub highest: f64,
+}
+
+impl GuardLevel {
+    /// Of one instance.
+    pub fn at_end(level: f64, lowest: impl Into<f64>, highest: impl Into<f64>) -> GuardLevel {
+        GuardLevel { instances: 1, at_end: level, lowest: lowest.into(), highest: highest.into() }
+    }
+
+    /// Of all of these.
+    #[must_use]
+    pub fn with(self, other: GuardLevel) -> GuardLevel {
+        GuardLevel {
+            instances: self.instances + other.instances,
+            at_end: self.at_end + other.at_end,
+            lowest: self.lowest.min(other.lowest),
+            highest: self.highest.max(other.highest),
+        }
+    }
+
+    /// The mean of the instances' levels when the run ends.
+    pub fn mean_at_end(&self) -> f64 {
+        self.at_end / self.instances as f64
+    }
 }
 
 /// Everything that one run produced.

@@ -114,9 +114,9 @@ impl<'a> Facts<'a> {
         let elements = self.scenario.clients_of(class).flat_map(Client::elements);
         let guards = elements.filter_map(|element| self.scenario.guards.get(element.role.guard()?));
         guards.fold(Guards::default(), |kinds, guard| match guard.mechanism {
-            Mechanism::Pacer(_) => Guards { pacer: true, ..kinds },
-            Mechanism::Breaker(_) => Guards { breaker: true, ..kinds },
-            Mechanism::Semaphore(_) => Guards { line: true, ..kinds },
+            Mechanism::Pacer(_) | Mechanism::Rate(_) => Guards { pacer: true, ..kinds },
+            Mechanism::Breaker(_) | Mechanism::Gate(_) => Guards { breaker: true, ..kinds },
+            Mechanism::Semaphore(_) | Mechanism::Concurrency(_) => Guards { line: true, ..kinds },
             // It lets nobody wait.
             Mechanism::Size(_) | Mechanism::Throttle(_) => kinds,
         })

@@ -132,7 +132,7 @@ fn doors(view: &View<'_>, guard: &Guard, series: &GuardSeries, name: String) -> 
     let length = view.facts.scenario.length();
     let each = f64::from(series.instances.max(1));
     let open = series.shut_s(timeline.bin, length) / each;
-    let trips = figure(view, guard, "trips").map_or(0.0, |trips| trips);
+    let trips = figure(view, guard, "trips").or_else(|| figure(view, guard, "closings")).map_or(0.0, |trips| trips);
     let share = number::share(open / length.as_secs_f64().max(1e-9));
     let [shut_word, ajar_word, shuts] = door_words(guard);
     let lasts = if several {

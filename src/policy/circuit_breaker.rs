@@ -11,6 +11,7 @@
 
 use super::answer::{Answer, Outcome};
 use super::classify::{OutcomeSet, StatusSet, is_among};
+use super::ramp::Ramp;
 use super::recovery::{HalfOpen, Late, OnClose, OpenTime, Others};
 use super::trip::{Seen, ShareOf, Trip};
 use crate::units::{SimDuration, SimTime};
@@ -60,6 +61,8 @@ pub struct CircuitBreaker {
     pub on_close: OnClose,
     /// Whether the layers outside see a short circuit in place of the failure that opened it.
     pub hides_the_last_failure: bool,
+    /// How the share grows that passes once it has closed, where not all do.
+    pub ramp: Option<Ramp>,
 }
 
 /// What happens at a guard's place in the stack.
@@ -114,6 +117,8 @@ pub struct BreakerState {
     seen: Seen,
     /// How long it is open, or was when it was last.
     open_time: SimDuration,
+    /// When it closed last; `None` where it never was open, and begins without a ramp.
+    closed_at: Option<SimTime>,
     /// How often it opened.
     pub trips: u32,
 }
@@ -130,7 +135,13 @@ pub struct Recorded {
 impl CircuitBreaker {
     /// A closed breaker that has seen nothing.
     pub fn closed(&self) -> BreakerState {
-        BreakerState { phase: Phase::Closed, seen: self.trip.nothing_seen(), open_time: SimDuration::ZERO, trips: 0 }
+        BreakerState {
+            phase: Phase::Closed,
+            seen: self.trip.nothing_seen(),
+            open_time: SimDuration::ZERO,
+            closed_at: self.ramp.filter(|ramp| ramp.at_start).map(|_| SimTime::ZERO),
+            trips: 0,
+        }
     }
 
     /// Whether this result counts as a failure.
@@ -159,6 +170,16 @@ impl CircuitBreaker {
                 }
             }
         }
+    }
+
+    /// What the ramp of a closed breaker says to someone who has drawn `chance`, uniform in 0..1 and the same whenever the
+    /// same request asks; `None` where it may pass.
+    pub fn holds_back(&self, state: &BreakerState, chance: f64, now: SimTime) -> Option<Gate> {
+        let (ramp, began) = (self.ramp?, state.closed_at.filter(|_| state.phase == Phase::Closed)?);
+        ramp.holds(began, chance, now).map(|until| match self.when_open {
+            WhenOpen::Reject => Gate::Refuse(Outcome::ShortCircuited),
+            WhenOpen::Hold => Gate::Wait(until),
+        })
     }
 
     /// Whether workers must not take a job now: while the breaker is open, or half-open with all its probes out.
@@ -255,6 +276,8 @@ impl CircuitBreaker {
     }
 
     fn closes(&self, state: &mut BreakerState, now: SimTime) {
+        // It closes by itself when its time is over, whoever sees that first.
+        state.closed_at = Some(if let Phase::Open(until) = state.phase { until.min(now) } else { now });
         state.phase = Phase::Closed;
         self.trip.closes(&mut state.seen, self.on_close != OnClose::Keep, now);
     }
@@ -305,6 +328,7 @@ mod tests {
             late: Late::IGNORED,
             on_close: OnClose::Clear,
             hides_the_last_failure: false,
+            ramp: None,
         }
     }
 

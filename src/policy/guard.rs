@@ -1,11 +1,14 @@
 //! A guard stands somewhere in a stack and may forbid or delay what passes. It has a name, because several clients may
 //! share one, and a scope, because whether eight workers share a breaker or own eight decides when it trips.
 
+use super::adaptive_concurrency::AdaptiveConcurrency;
 use super::adaptive_throttle::AdaptiveThrottle;
 use super::answer::Outcome;
-use super::circuit_breaker::{CircuitBreaker, WhenOpen};
+use super::circuit_breaker::{BreakerCounts, CircuitBreaker, WhenOpen};
+use super::cubic_rate::CubicRate;
 use super::pacer::Pacer;
 use super::semaphore::{Semaphore, WhenFull};
+use super::shared_gate::SharedGate;
 
 /// Who shares one instance of a guard's state, and how long it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +65,12 @@ pub enum Mechanism {
     Size(SizeCheck),
     /// Refuses by chance while the provider accepts too few.
     Throttle(AdaptiveThrottle),
+    /// Bounds how many are past its place at once, by what it learns of their results.
+    Concurrency(AdaptiveConcurrency),
+    /// Lets nobody pass for as long as a response has asked for.
+    Gate(SharedGate),
+    /// Holds requests to a rate that falls when the provider throttles, and grows again.
+    Rate(CubicRate),
 }
 
 /// A check of a request's size before it is sent. It has no state.
@@ -76,10 +85,12 @@ impl Mechanism {
     pub fn refusal(&self) -> Option<Outcome> {
         match self {
             Mechanism::Breaker(breaker) => (breaker.when_open == WhenOpen::Reject).then_some(Outcome::ShortCircuited),
-            Mechanism::Pacer(_) => None,
+            Mechanism::Pacer(_) | Mechanism::Rate(_) => None,
             Mechanism::Semaphore(semaphore) => semaphore.can_refuse().then_some(semaphore.refusal()),
             Mechanism::Size(_) => Some(Outcome::TooLarge),
             Mechanism::Throttle(_) => Some(Outcome::ShortCircuited),
+            Mechanism::Concurrency(limit) => limit.semaphore.can_refuse().then_some(limit.semaphore.refusal()),
+            Mechanism::Gate(gate) => gate.rejects.then_some(Outcome::ShortCircuited),
         }
     }
 
@@ -87,10 +98,11 @@ impl Mechanism {
     pub const fn refuses_at_once(&self) -> bool {
         match self {
             Mechanism::Breaker(breaker) => matches!(breaker.when_open, WhenOpen::Reject),
-            Mechanism::Pacer(_) => false,
-            Mechanism::Semaphore(semaphore) => {
+            Mechanism::Pacer(_) | Mechanism::Rate(_) => false,
+            Mechanism::Semaphore(semaphore) | Mechanism::Concurrency(AdaptiveConcurrency { semaphore, .. }) => {
                 matches!(semaphore.when_full, WhenFull::Reject) || semaphore.line.is_some()
             }
+            Mechanism::Gate(gate) => gate.rejects,
             Mechanism::Size(_) | Mechanism::Throttle(_) => true,
         }
     }
@@ -104,6 +116,9 @@ impl Mechanism {
             Mechanism::Semaphore(_) => "semaphore",
             Mechanism::Size(_) => "size",
             Mechanism::Throttle(_) => "throttle",
+            Mechanism::Concurrency(_) => "concurrency",
+            Mechanism::Gate(_) => "gate",
+            Mechanism::Rate(_) => "rate",
         }
     }
 }
@@ -111,7 +126,54 @@ impl Mechanism {
 impl Guard {
     /// Whether it decides by chance.
     pub const fn is_by_chance(&self) -> bool {
-        matches!(&self.mechanism, Mechanism::Throttle(_))
+        match &self.mechanism {
+            Mechanism::Throttle(_) => true,
+            Mechanism::Gate(gate) => gate.is_by_chance(),
+            Mechanism::Breaker(breaker) => breaker.ramp.is_some(),
+            Mechanism::Pacer(_)
+            | Mechanism::Semaphore(_)
+            | Mechanism::Size(_)
+            | Mechanism::Concurrency(_)
+            | Mechanism::Rate(_) => false,
+        }
+    }
+
+    /// The breaker that it is, where it is one.
+    pub const fn breaker(&self) -> Option<&CircuitBreaker> {
+        if let Mechanism::Breaker(breaker) = &self.mechanism { Some(breaker) } else { None }
+    }
+
+    /// Whether it is shown every response of the provider.
+    pub const fn counts_responses(&self) -> bool {
+        match &self.mechanism {
+            Mechanism::Breaker(breaker) => matches!(breaker.counts, BreakerCounts::Responses),
+            Mechanism::Gate(_) => true,
+            Mechanism::Pacer(_)
+            | Mechanism::Semaphore(_)
+            | Mechanism::Size(_)
+            | Mechanism::Throttle(_)
+            | Mechanism::Concurrency(_)
+            | Mechanism::Rate(_) => false,
+        }
+    }
+
+    /// The permits that it hands out, of an adaptive limit as many as it may ever have.
+    pub const fn permits(&self) -> Option<&Semaphore> {
+        match &self.mechanism {
+            Mechanism::Semaphore(semaphore) => Some(semaphore),
+            Mechanism::Concurrency(limit) => Some(&limit.semaphore),
+            _ => None,
+        }
+    }
+
+    /// Whether those who find no permit stand in its line.
+    pub const fn has_permits(&self) -> bool {
+        self.permits().is_some()
+    }
+
+    /// Whether the times of results matter to it, from its place.
+    pub const fn learns_from_times(&self) -> bool {
+        matches!(&self.mechanism, Mechanism::Concurrency(_))
     }
 
     /// Whether it is a pool of connections.

@@ -2,6 +2,7 @@
 //! limit that others use too. Whoever finds it empty waits its turn, in the order of asking.
 
 use super::circuit_breaker::Gate;
+use super::cold_start::{ColdStart, Warmth};
 use super::token_bucket::{TokenBucket, TokenBucketState};
 use crate::units::{SimDuration, SimTime};
 use std::collections::VecDeque;
@@ -81,6 +82,8 @@ pub enum Slept {
     /// Never: nothing is reserved. Whoever finds too little asks again when it should be there, and may find that others
     /// have taken it meanwhile.
     AsksAgain,
+    /// Never: no bucket, but a rate that begins at a third and warms up.
+    Warms(ColdStart),
 }
 
 /// How a bucket that is filled in steps begins, and where its periods begin.
@@ -96,14 +99,14 @@ impl Slept {
     /// How often the time of a sleep flows in.
     pub const fn times(self) -> f64 {
         match self {
-            Slept::Once | Slept::Steps(_) | Slept::Log | Slept::AsksAgain => 1.0,
+            Slept::Once | Slept::Steps(_) | Slept::Log | Slept::AsksAgain | Slept::Warms(_) => 1.0,
             Slept::Twice => 2.0,
         }
     }
 }
 
 /// The state of a pacer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PacerState {
     bucket: TokenBucketState,
     /// When the lock is free again; only a bucket that credits sleep twice has one.
@@ -114,6 +117,8 @@ pub struct PacerState {
     period: SimTime,
     /// The last starts, of a pacer that keeps a log of them.
     log: VecDeque<SimTime>,
+    /// How warm one is that warms up.
+    warmth: Option<Warmth>,
 }
 
 impl Pacer {
@@ -123,7 +128,12 @@ impl Pacer {
             Slept::Steps(Steps { starts_with: Some(tokens), .. }) => tokens,
             _ => self.bucket.capacity_whole(),
         };
-        PacerState { bucket: self.bucket.full(now), free: now, level: signed(level), period: now, log: VecDeque::new() }
+        let warmth = match self.slept {
+            Slept::Warms(cold) => Some(cold.cold(self.highest_rate(), now)),
+            _ => None,
+        };
+        let bucket = self.bucket.full(now);
+        PacerState { bucket, free: now, level: signed(level), period: now, log: VecDeque::new(), warmth }
     }
 
     /// The most that it lets pass in the long run, per second.
@@ -139,6 +149,11 @@ impl Pacer {
             Slept::Twice => self.reserve_twice(state, tokens, now),
             Slept::Log => self.reserve_in_log(state, now),
             Slept::Steps(steps) => self.reserve_in_steps(steps, state, tokens, now),
+            Slept::Warms(cold) => {
+                let rate = self.highest_rate();
+                let warmth = state.warmth.get_or_insert_with(|| cold.cold(rate, now));
+                cold.reserve(warmth, rate, tokens, now) - now
+            }
         }
     }
 

@@ -96,11 +96,19 @@ impl Semaphore {
         }
     }
 
-    /// A permit comes back. Where someone stands in line, it is theirs and stays out.
-    pub const fn leave(&self, state: &mut SemaphoreState, goes_to_the_next: bool) {
-        if !goes_to_the_next {
-            state.in_use -= 1;
+    /// A permit comes back.
+    pub const fn leave(&self, state: &mut SemaphoreState) {
+        state.in_use -= 1;
+    }
+
+    /// Whether a permit is free for the next in line, who takes it.
+    pub fn hands_on(&self, state: &mut SemaphoreState) -> bool {
+        let is_free = state.in_use < self.permits;
+        if is_free {
+            state.in_use += 1;
+            state.most_in_use = state.most_in_use.max(state.in_use);
         }
+        is_free
     }
 }
 
@@ -132,9 +140,11 @@ mod tests {
     #[test]
     fn a_permit_that_is_handed_over_is_never_free_in_between() {
         let mut state = SemaphoreState { in_use: 2, most_in_use: 2, blocked: None };
-        TWO.leave(&mut state, true);
+        TWO.leave(&mut state);
+        assert!(TWO.hands_on(&mut state));
+        assert!(!TWO.hands_on(&mut state));
         assert_eq!(TWO.enter(&mut state, 0, SimTime::ZERO), Gate::Refuse(Outcome::LimiterFull));
-        TWO.leave(&mut state, false);
+        TWO.leave(&mut state);
         assert_eq!(TWO.enter(&mut state, 0, SimTime::ZERO), Gate::Pass);
     }
 

@@ -20,6 +20,9 @@ pub fn guards(subject: &Subject<'_>) -> Vec<String> {
             };
             let mut did = Vec::new();
             did.extend(counted("trips", "time", "times").map(|times| format!("opened {times}")));
+            if let (Some(times), Some(closed)) = (counted("closings", "time", "times"), number("closed_s")) {
+                did.push(format!("closed {times}, for {} in all", Unit::Time(TimeUnit::of(closed)).full(closed)));
+            }
             did.extend(counted("refused", "call", "calls").map(|calls| format!("refused {calls}")));
             if let (Some(waits), Some(n), Some(waited)) =
                 (counted("waits", "wait", "waits"), number("waits"), number("waited_s"))
@@ -36,11 +39,23 @@ pub fn guards(subject: &Subject<'_>) -> Vec<String> {
                     Unit::Count.full(f64::from(semaphore.permits))
                 ));
             }
+            if let (false, Mechanism::Concurrency(_)) = (did.is_empty(), &guard.mechanism) {
+                let limit = |key| Unit::Count.brief(figure(key));
+                let (lowest, highest) = (limit("lowest_limit"), limit("highest_limit"));
+                did.push(format!("had a limit of {lowest} to {highest}, {} at the end", limit("limit_at_end")));
+            }
+            if let (Some(lowest), Some(at_end)) = (number("lowest_rate"), number("rate_at_end")) {
+                did.push(format!("had a rate of {lowest:.1}/s at the lowest, {at_end:.1}/s at the end"));
+            }
             let kind = match guard.mechanism {
                 Mechanism::Size(_) => "size check",
-                Mechanism::Breaker(_) | Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Throttle(_) => {
-                    guard.mechanism.word()
-                }
+                Mechanism::Breaker(_)
+                | Mechanism::Pacer(_)
+                | Mechanism::Semaphore(_)
+                | Mechanism::Throttle(_)
+                | Mechanism::Gate(_) => guard.mechanism.word(),
+                Mechanism::Concurrency(_) => "adaptive limit",
+                Mechanism::Rate(_) => "adaptive rate",
             };
             let mean = if subject.is_replicated() { ", means over the runs" } else { "" };
             (!did.is_empty()).then(|| format!("{} {}{mean}", named(kind, &guard.name), did.join(", ")))

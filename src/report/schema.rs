@@ -116,6 +116,29 @@ const CLASS_LEAVES: [&str; 30] = [
     "wasted_server_s",
 ];
 
+/// The numbers of one guard.
+fn guard() -> Value {
+    leaves(
+        &[
+            "trips",
+            "refused",
+            "waits",
+            "waited_s",
+            "most_in_use",
+            "limit_at_end",
+            "lowest_limit",
+            "highest_limit",
+            "closings",
+            "closed_s",
+            "rate_at_end",
+            "lowest_rate",
+        ],
+        "Numbers of one guard; `most_in_use` is of semaphores, pools and adaptive limits only, those of a limit are of \
+             the latter, `closings` and `closed_s` of gates, and those of a rate, \
+             in requests per second, of adaptive rates that held somebody back.",
+    )
+}
+
 fn definitions() -> Value {
     let mut class: Map<String, Value> = CLASS_LEAVES.iter().map(|key| ((*key).to_owned(), leaf())).collect();
     for key in ["admitted_input_tokens", "cached_input_tokens", "cached_input_share"] {
@@ -193,8 +216,7 @@ fn definitions() -> Value {
             "Numbers of one limit; one on requests in flight has only admitted, refused and most_in_flight, and only one \
              that stops answers has cut_short.",
         ),
-        "$guard": leaves(&["trips", "refused", "waits", "waited_s", "most_in_use"],
-            "Numbers of one guard; `most_in_use` is of semaphores and pools only."),
+        "$guard": guard(),
         "$pool": leaves(&["most", "fewest", "crashes", "busy_s", "idle_s", "down_s"],
             "Workers of one pool: how many there were at once, how often one died, and worker-seconds."),
         "$alert": leaves(&["fired", "held_from_s", "fired_s", "cleared_s", "hit_before", "hit", "extreme", "firing_s"],

@@ -1,5 +1,6 @@
 //! Reading a circuit breaker.
 
+use super::adaptive_guards::ramp;
 use super::context::Read;
 use super::failures::{Failures, failures};
 use crate::document::{Fault, Field, Reader};
@@ -69,6 +70,7 @@ fn settings(reader: Reader<'_>) -> Option<CircuitBreaker> {
         let hides = field.word(&[("shown", false), ("short_circuited", true)])?;
         if hides { by_results(field, counts).map(|()| true) } else { Some(false) }
     });
+    let ramp = reader.maybe("ramp", ramp);
     reader.finish();
     let of = of?;
     Some(CircuitBreaker {
@@ -84,6 +86,7 @@ fn settings(reader: Reader<'_>) -> Option<CircuitBreaker> {
         late: late?,
         on_close: on_close?,
         hides_the_last_failure: hides?,
+        ramp: ramp?,
     })
 }
 

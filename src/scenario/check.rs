@@ -9,7 +9,7 @@ use super::provider::ReadProvider;
 use super::scopes::check_places;
 use super::traffic::ReadClass;
 use crate::document::{Fault, Faults, Place};
-use crate::policy::{Client, Element, Mechanism, Outcome, Role, Scope};
+use crate::policy::{Client, Element, Outcome, Role, Scope};
 use crate::provider::capacity::Late;
 use crate::provider::{self, Respond};
 use crate::random::distribution::Shape;
@@ -177,7 +177,7 @@ fn check_line(client: &Client, parts: &Parts<'_>, faults: &Faults) {
     for element in client.elements() {
         let Role::Guard(index) = element.role else { continue };
         let Some(read) = parts.guard(index) else { continue };
-        if matches!(read.guard.mechanism, Mechanism::Semaphore(_)) && seen.contains(&index) {
+        if read.guard.has_permits() && seen.contains(&index) {
             let (guard, client) = (&read.guard.name, &client.name);
             let message =
                 format!("`{client}` passes `{guard}` twice, and would wait for a permit that it holds itself");

@@ -1,11 +1,13 @@
-//! Reading guards: breakers, pacers, semaphores, pools, size checks and throttles, each under a name that elements of clients refer
-//! to.
+//! Reading guards: breakers, pacers, semaphores, pools, size checks, throttles, adaptive limits and rates, and gates, each under a
+//! name that elements of clients refer to.
 
+use super::adaptive_guards::{concurrency, gate, rate};
 use super::breaker::{breaker, counted};
 use super::context::each;
 use super::provider::{bucket, counts};
 use super::scopes::{check_guard, guard_scope};
 use crate::document::{Field, Place, Reader};
+use crate::policy::cold_start::ColdStart;
 use crate::policy::pacer::{Counts, Slept, Steps};
 use crate::policy::slots::Slots;
 use crate::policy::{AdaptiveThrottle, Guard, Mechanism, Pacer, Scope, Semaphore, SizeCheck, WhenFull};
@@ -30,9 +32,12 @@ pub(super) fn guards(field: Option<&Field<'_>>) -> Vec<Option<ReadGuard>> {
     guards
 }
 
+/// What a guard can be.
+const KINDS: [&str; 9] = ["breaker", "pacer", "semaphore", "pool", "size", "throttle", "concurrency", "gate", "rate"];
+
 fn guard(name: &str, field: &Field<'_>) -> Option<ReadGuard> {
     let reader = field.table("what it does, and a scope")?;
-    let chosen = reader.only(&["breaker", "pacer", "semaphore", "pool", "size", "throttle"]);
+    let chosen = reader.only(&KINDS);
     let scope_field = reader.get("scope");
     let scope = match &scope_field {
         // Connections belong to a process.
@@ -47,6 +52,9 @@ fn guard(name: &str, field: &Field<'_>) -> Option<ReadGuard> {
         Some(("semaphore", field)) => semaphore(field).map(Mechanism::Semaphore),
         Some(("pool", field)) => pool(field).map(Mechanism::Semaphore),
         Some(("size", field)) => size(field).map(Mechanism::Size),
+        Some(("concurrency", field)) => concurrency(field).map(Mechanism::Concurrency),
+        Some(("rate", field)) => rate(field).map(Mechanism::Rate),
+        Some(("gate", field)) => gate(field).map(Mechanism::Gate),
         Some((_, field)) => throttle(field).map(Mechanism::Throttle),
     };
     reader.finish();
@@ -109,6 +117,15 @@ fn pacer(field: &Field<'_>) -> Option<Pacer> {
     {
         field.wrong::<()>("is of a plain bucket", "leave `flow` and `slept` out")?;
     }
+    let warms = reader.maybe("warm_up", |field| {
+        let over = field.positive_duration()?;
+        for key in ["flow", "slept", "when_empty", "capacity"] {
+            if let Some(field) = reader.get(key) {
+                field.wrong::<()>("is of a bucket, and a pacer that warms up has none", "keep one of them");
+            }
+        }
+        Some(ColdStart { over })
+    });
     reader.finish();
     let steps = Steps { starts_with: starts_with?, from_first: from_first? };
     let slept = match (flow?, asks_again?) {
@@ -117,16 +134,25 @@ fn pacer(field: &Field<'_>) -> Option<Pacer> {
         (_, true) => Slept::AsksAgain,
         _ => slept?,
     };
+    let slept = warms?.map_or(slept, Slept::Warms);
     Some(Pacer { counts: counts?, bucket: bucket?, slept })
 }
 
 /// The most permits, and the most connections.
-const MOST_PERMITS: u64 = 1_000_000;
+pub(super) const MOST_PERMITS: u64 = 1_000_000;
 
 fn semaphore(field: &Field<'_>) -> Option<Semaphore> {
     let reader = field.table("a semaphore's settings")?;
     let permits = reader.need("permits", "write how many may be past it at once, such as 10");
     let permits = permits.and_then(|field| field.whole(1..=MOST_PERMITS));
+    let waits = without_permit(&reader);
+    reader.finish();
+    let (permits, (when_full, line)) = (permits?, waits?);
+    Some(Semaphore { permits: permits as u32, when_full, line, is_pool: false })
+}
+
+/// Reads what becomes of those who find no permit: what is done with them, and how many may stand in line.
+pub(super) fn without_permit(reader: &Reader<'_>) -> Option<(WhenFull, Option<u32>)> {
     let rejects = reader.or("when_full", false, |field| field.word(&[("wait", false), ("reject", true)]));
     let longest = reader.maybe("wait_at_most", |field| {
         if rejects == Some(true) {
@@ -141,12 +167,11 @@ fn semaphore(field: &Field<'_>) -> Option<Semaphore> {
         }
         field.whole(1..=MOST_PERMITS)
     });
-    let line_full = line_full(&reader, longest.flatten(), line.flatten().is_some());
-    reader.finish();
+    let line_full = line_full(reader, longest.flatten(), line.flatten().is_some());
     longest?;
-    let (permits, rejects, line, line_full) = (permits?, rejects?, line?, line_full?);
+    let (rejects, line, line_full) = (rejects?, line?, line_full?);
     let when_full = if rejects { WhenFull::Reject } else { line_full };
-    Some(Semaphore { permits: permits as u32, when_full, line: line.map(|line| line as u32), is_pool: false })
+    Some((when_full, line.map(|line| line as u32)))
 }
 
 /// Reads what happens when somebody comes to a full line, in which people wait so long at most.

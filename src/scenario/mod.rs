@@ -2,6 +2,7 @@
 //! (clients, guards) that meet it. This layer is the only one that refuses input; past it nothing about input can
 //! fail.
 
+mod adaptive_guards;
 mod alerts;
 mod arrivals;
 mod breaker;

@@ -22,14 +22,17 @@ pub(super) fn check_guard(mechanism: &Mechanism, scope: Scope, place: Place, fau
         Mechanism::Breaker(breaker) if breaker.pauses_workers && scope.ends_with_task() => {
             format!("is one for each {}, and workers pause between tasks", scope.word())
         }
-        Mechanism::Semaphore(_) if scope == Scope::Call => {
+        Mechanism::Semaphore(_) | Mechanism::Concurrency(_) if scope == Scope::Call => {
             "is one for each call, which does one thing at a time".to_owned()
         }
         Mechanism::Breaker(_)
         | Mechanism::Pacer(_)
         | Mechanism::Semaphore(_)
         | Mechanism::Size(_)
-        | Mechanism::Throttle(_) => return,
+        | Mechanism::Throttle(_)
+        | Mechanism::Concurrency(_)
+        | Mechanism::Gate(_)
+        | Mechanism::Rate(_) => return,
     };
     faults.add(Fault::new(place, message).hint(r#"write scope = "process", or another one that lives on"#));
 }

@@ -2,8 +2,7 @@
 //! here.
 
 use crate::observe::{AnswerIndex, LayerRows};
-use crate::policy::circuit_breaker::{BreakerCounts, CircuitBreaker};
-use crate::policy::guard::Mechanism;
+use crate::policy::circuit_breaker::CircuitBreaker;
 use crate::policy::meter::Meter;
 use crate::policy::retry::LayerState;
 use crate::policy::stack::{Client, Element};
@@ -205,8 +204,8 @@ fn compile<'a>(
     let rows = LayerRows::of(scenario, settings);
     let stacks = scenario.clients_of(settings).enumerate().map(|(n, client)| {
         let shares_with = n.checked_sub(1).map_or(settings.client, |n| settings.others[n].shares_with);
-        let breakers = breakers(scenario, client);
-        let counted = breakers.filter(|(_, breaker)| breaker.counts == BreakerCounts::Responses);
+        let guards = client.elements().iter().filter_map(|element| element.role.guard());
+        let fed_by_responses = guards.filter(|guard| scenario.guards[*guard].counts_responses()).collect();
         Stack {
             client,
             shares_with: shares_with as u16,
@@ -216,7 +215,7 @@ fn compile<'a>(
             has_hops: !client.hops().is_empty(),
             hops: client.hops().len(),
             nests_in_call: client.client_elements().iter().filter(|element| begins_anew(element)).count() > 1,
-            fed_by_responses: counted.map(|(guard, _)| guard).collect(),
+            fed_by_responses,
             fallbacks: fallbacks(scenario, client),
             first_row: rows.first_of(n),
             wire: rows.wire_of(n),
@@ -288,10 +287,7 @@ fn begins_anew(element: &Element) -> bool {
 /// The breakers of a client, each with its index among the guards.
 fn breakers<'a>(scenario: &'a Scenario, client: &'a Client) -> impl Iterator<Item = (usize, &'a CircuitBreaker)> {
     let guards = client.elements().iter().filter_map(|element| element.role.guard());
-    guards.filter_map(|guard| match &scenario.guards[guard].mechanism {
-        Mechanism::Breaker(breaker) => Some((guard, breaker)),
-        Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) | Mechanism::Throttle(_) => None,
-    })
+    guards.filter_map(|guard| Some((guard, scenario.guards[guard].breaker()?)))
 }
 
 /// The provider's cache of prompts before the first request, with room for every block that the traffic knows.

@@ -10,7 +10,6 @@ use retrycast::experiment::Figure;
 use retrycast::explain::explain;
 use retrycast::metrics::{Number, Tree, summarize};
 use retrycast::observe::Outcome;
-use retrycast::policy::Mechanism;
 use retrycast::policy::pacer::Counts;
 use retrycast::policy::stack::{Client, Element, Role};
 use retrycast::provider::{AnsweredBy, Limit};
@@ -353,7 +352,7 @@ fn no_stack_sends_more_than_explain_says(seen: &Seen) {
 fn permits_come_back(seen: &Seen) {
     let unfinished: f64 = seen.scenario.traffic.iter().map(|class| seen.of_class(&class.name, "unfinished")).sum();
     for (guard, counts) in seen.scenario.guards.iter().zip(&seen.outcome.guards) {
-        if let Mechanism::Semaphore(semaphore) = &guard.mechanism {
+        if let Some(semaphore) = guard.permits() {
             assert!(counts.most_in_use <= u64::from(semaphore.permits), "{} of {semaphore:?}", counts.most_in_use);
             let most = unfinished * wide::MOST_AT_ONCE;
             assert!(counts.in_use as f64 <= most, "{} out for {unfinished} tasks", counts.in_use);

@@ -6,7 +6,7 @@ use retrycast::sim::Fact;
 use super::stage::{Run, facts, read};
 
 /// Turns of one class that meet 503 after a tenth of a second until `healthy`, behind these guards and layers.
-fn outage(guards: &str, layers: &str, arrivals: &str, healthy: &str) -> String {
+pub(crate) fn outage(guards: &str, layers: &str, arrivals: &str, healthy: &str) -> String {
     format!(
         r#"
         horizon = "1h"
@@ -26,7 +26,7 @@ fn outage(guards: &str, layers: &str, arrivals: &str, healthy: &str) -> String {
 }
 
 /// When each task ended, in seconds, in the order of arrival.
-fn ends(text: &str) -> Vec<f64> {
+pub(crate) fn ends(text: &str) -> Vec<f64> {
     let ended = |fact| match fact {
         Fact::TaskEnded { task, at, .. } => Some((task, at.as_secs_f64())),
         Fact::TaskArrived { .. } | Fact::RequestEnded { .. } => None,

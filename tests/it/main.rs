@@ -38,6 +38,7 @@
 //! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
 //! - `fixes`: what fixes change, and what is refused of them.
 //! - `guard_errors`, `request_errors`: the same for guards, and for what happens within a request.
+//! - `adaptive_guards`: limits that learn, and gates that a response closes for all.
 //! - `guard_lifetimes`: guards and budgets that end with the call, the run, the task or the process that made them.
 //! - `guard_runs`: breakers, throttles and budgets in whole runs.
 //! - `scenario_robustness`: every shipped scenario is accepted, and no input makes the reader panic.
@@ -63,6 +64,7 @@
 //! - `stage`: no tests; what the others stand on.
 
 mod ablate;
+mod adaptive_guards;
 mod alerts;
 mod bills;
 #[cfg(feature = "cli")]

@@ -94,7 +94,16 @@ pub(super) fn guards(tape: &mut Tape<'_>, text: &mut String) {
     )
     .unwrap();
     relay(tape, counts == "results", probes > 0, text);
-    text.push_str("[guards.ease]\nthrottle = { of = [\"5xx\", 429], within = \"20s\", k = 1.5 }\n");
+    let ease = tape.of(&[
+        "throttle = { of = [\"5xx\", 429], within = \"20s\", k = 1.5 }",
+        "rate = { algorithm = \"cubic\", of = [\"5xx\", 429], min_rate = \"0.2/s\" }",
+        "gate = { of = [\"5xx\", 429], for = \"2s\", at_most = \"5s\" }",
+        "gate = { of = [429], for = \"2s\", at_most = \"5s\", when_closed = \"reject\" }",
+        "gate = { of = [\"5xx\"], for = \"2s\", at_most = \"5s\", opens = { spread = \"4s\" } }",
+        "gate = { of = [\"5xx\"], for = \"2s\", at_most = \"5s\", opens = { each = \"200ms\" } }",
+        "gate = { of = [\"5xx\"], for = \"2s\", at_most = \"5s\", opens = { ramp = { over = \"5s\" } } }",
+    ]);
+    writeln!(text, "[guards.ease]\n{ease}").unwrap();
     let slept = tape.of(&[
         "capacity = \"3s\", slept = \"once\"",
         "capacity = \"3s\", slept = \"twice\"",
@@ -102,6 +111,7 @@ pub(super) fn guards(tape: &mut Tape<'_>, text: &mut String) {
         "capacity = \"3s\", flow = \"steps\", starts_with = 0",
         "capacity = \"3s\", when_empty = \"ask_again\"",
         "flow = \"log\"",
+        "warm_up = \"5s\"",
     ]);
     writeln!(
         text,
@@ -110,7 +120,13 @@ pub(super) fn guards(tape: &mut Tape<'_>, text: &mut String) {
     )
     .unwrap();
     let scope = tape.of(&["worker", "process"]);
-    writeln!(text, "[guards.desk]\nscope = \"{scope}\"\nsemaphore = {{ permits = 1, wait_at_most = \"5s\" }}").unwrap();
+    let desk = tape.of(&[
+        "semaphore = { permits = 1, wait_at_most = \"5s\" }",
+        "concurrency = { algorithm = \"aimd\", initial = 2, max = 4, backoff = 0.5, wait_at_most = \"5s\" }",
+        "concurrency = { algorithm = \"vegas\", max = 3, slow_start = {}, ignores = \"none\" }",
+        "concurrency = { algorithm = \"gradient\", initial = 1, when_full = \"reject\" }",
+    ]);
+    writeln!(text, "[guards.desk]\nscope = \"{scope}\"\n{desk}").unwrap();
 }
 
 /// What a breaker looks at, and what it does with probes and late results.

@@ -197,7 +197,10 @@ pub fn pacer(scenario: &Scenario, class: &TrafficClass, counts: Counts) -> Optio
             | Mechanism::Breaker(_)
             | Mechanism::Semaphore(_)
             | Mechanism::Size(_)
-            | Mechanism::Throttle(_) => None,
+            | Mechanism::Throttle(_)
+            | Mechanism::Concurrency(_)
+            | Mechanism::Gate(_)
+            | Mechanism::Rate(_) => None,
         },
         Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) | Role::Fallback(_) => None,
     })

@@ -1,29 +1,35 @@
 //! The state of all guards. A guard has one instance for each worker, process, class, client or for everybody,
 //! according to its scope; instances lie in one array, at an offset known when the run begins.
 
+mod adaptive;
 mod noting;
 mod owners;
 mod results;
 mod waiting;
 
+use adaptive::Passages;
 use owners::Owners;
 
 use crate::observe::outcome::GuardCounts;
 use crate::observe::{BudgetSeries, GuardSeries};
+use crate::policy::adaptive_concurrency::LimitState;
 use crate::policy::answer::Outcome;
 use crate::policy::circuit_breaker::{BreakerState, Gate, Pause, Phase};
+use crate::policy::cubic_rate::RateState;
 use crate::policy::guard::{Guard, Mechanism, Scope};
 use crate::policy::pacer::{Counts, PacerState};
 use crate::policy::retry_budget::{BudgetState, RetryBudget};
 use crate::policy::semaphore::SemaphoreState;
+use crate::policy::shared_gate::GateState;
 use crate::policy::slots::Tally;
-use crate::random::Seed;
+use crate::random::{Key, Seed};
 use crate::scenario::Scenario;
 use crate::sim::budgets::Budgets;
 use crate::sim::line::{Homes, Kept, Line, Probes};
 use crate::sim::places::Places;
+use crate::sim::world::purpose;
 use crate::units::{SimDuration, SimTime};
-use noting::{Tracks, note_wait};
+use noting::Tracks;
 
 /// The state of one instance of a guard.
 enum State {
@@ -33,17 +39,25 @@ enum State {
     /// A check of a size remembers nothing.
     Size,
     Throttle(Tally),
+    Concurrency(SemaphoreState, Line, LimitState),
+    Gate(GateState),
+    Rate(RateState),
 }
 
 impl State {
-    /// The state of a guard that has seen nothing.
-    fn fresh(mechanism: &Mechanism) -> State {
+    /// The state of a guard that has seen nothing. `draws` is a key of this instance alone.
+    fn fresh(mechanism: &Mechanism, draws: Key) -> State {
         match mechanism {
             Mechanism::Breaker(breaker) => State::Breaker(breaker.closed()),
             Mechanism::Pacer(pacer) => State::Pacer(pacer.full(SimTime::ZERO)),
             Mechanism::Semaphore(_) => State::Semaphore(SemaphoreState::default(), Line::default()),
             Mechanism::Size(_) => State::Size,
             Mechanism::Throttle(throttle) => State::Throttle(throttle.empty()),
+            Mechanism::Concurrency(limit) => {
+                State::Concurrency(SemaphoreState::default(), Line::default(), limit.fresh(draws))
+            }
+            Mechanism::Gate(gate) => State::Gate(gate.open()),
+            Mechanism::Rate(rate) => State::Rate(rate.fresh()),
         }
     }
 
@@ -51,12 +65,19 @@ impl State {
     fn close(&self, counts: &mut GuardCounts, now: SimTime) {
         match self {
             State::Breaker(breaker) => counts.trips += u64::from(breaker.trips),
-            State::Semaphore(semaphore, line) => {
+            State::Semaphore(semaphore, line) | State::Concurrency(semaphore, line, _) => {
                 counts.in_use += u64::from(semaphore.in_use);
                 counts.most_in_use = counts.most_in_use.max(u64::from(semaphore.most_in_use));
                 counts.waited += line.iter().map(|waiter| now - waiter.since).sum();
             }
-            State::Pacer(_) | State::Size | State::Throttle(_) => {}
+            State::Gate(gate) => {
+                counts.closings += u64::from(gate.closings);
+                counts.closed_for += gate.closed_for;
+            }
+            State::Pacer(_) | State::Size | State::Throttle(_) | State::Rate(_) => {}
+        }
+        if let Some(seen) = self.seen() {
+            counts.level = Some(counts.level.map_or(seen, |level| level.with(seen)));
         }
     }
 }
@@ -124,6 +145,10 @@ pub(in crate::sim) struct Bank<'a> {
     pub(in crate::sim) resumed: bool,
     /// For each guard, the instances in which runs hold its permits, where these are told apart by worker.
     homes: Vec<Homes>,
+    /// For each guard that learns from the times of results, when runs passed it.
+    passages: Vec<Passages>,
+    /// The keys of what guards draw themselves.
+    keys: Vec<Key>,
     /// For each breaker to which it matters, the runs that it let through as probes.
     probes: Vec<Option<Probes>>,
     /// The instances of the retry budgets of all clients' layers.
@@ -168,6 +193,8 @@ impl<'a> Bank<'a> {
             falling: Vec::new(),
             resumed: false,
             homes: vec![Homes::default(); scenario.guards.len()],
+            passages: vec![Passages::default(); scenario.guards.len()],
+            keys: scenario.guards.iter().map(|guard| seed.key().named(&guard.name).with(purpose::GUARD)).collect(),
             probes: scenario.guards.iter().map(|guard| knows_probes(guard).then(Probes::default)).collect(),
             kept: Kept::default(),
             budgets,
@@ -180,10 +207,10 @@ impl<'a> Bank<'a> {
             places,
             tracks: None,
         };
-        for guard in &scenario.guards {
+        for (guard, key) in scenario.guards.iter().zip(&bank.keys) {
             bank.bases.push(bank.states.len());
-            let instances = bank.places.count(guard.scope);
-            bank.states.extend((0..instances).map(|_| State::fresh(&guard.mechanism)));
+            let instances = bank.places.count(guard.scope) as u64;
+            bank.states.extend((0..instances).map(|instance| State::fresh(&guard.mechanism, key.with(instance))));
         }
         // The end of the last one's.
         bank.bases.push(bank.states.len());
@@ -225,7 +252,10 @@ impl<'a> Bank<'a> {
         let instance = self.instance(guard, asker);
         let gate = match (&self.guards[guard].mechanism, &mut self.states[instance]) {
             (Mechanism::Breaker(breaker), State::Breaker(state)) => {
-                let gate = breaker.enter(state, now);
+                let mut gate = breaker.enter(state, now);
+                if gate == Gate::Pass {
+                    gate = breaker.holds_back(state, chance, now).unwrap_or(gate);
+                }
                 if let (Gate::Pass, Some(probes)) = (gate, &mut self.probes[guard]) {
                     probes.out(asker.class, run, matches!(state.phase(), Phase::HalfOpen { .. }));
                 }
@@ -243,32 +273,18 @@ impl<'a> Bank<'a> {
                     Gate::Pass
                 }
             }
-            (Mechanism::Semaphore(semaphore), State::Semaphore(state, line)) => {
-                let in_line = line.len();
-                let mut gate = semaphore.enter(state, in_line, now);
-                for _ in 0..semaphore.falls(in_line, gate) {
-                    let Some(waiter) = line.call_up() else { break };
-                    self.counts[guard].waited += now - waiter.since;
-                    note_wait(&mut self.tracks, guard, waiter.since, now);
-                    self.fallen.push((waiter.class, waiter.run));
-                    self.falling.push((waiter.class, waiter.run));
-                    self.resumed = true;
-                }
-                if let Gate::Line(until) = &mut gate {
-                    let patience = patience.filter(|_| semaphore.is_pool).unwrap_or(SimDuration::MAX);
-                    *until = (*until).min(now + patience);
-                }
-                if told_apart(self.guards[guard].scope) {
-                    self.homes[guard].set(asker.class, run, instance);
-                }
-                gate
+            (Mechanism::Gate(gate), State::Gate(state)) => gate.enter(state, chance, now),
+            (Mechanism::Rate(rate), State::Rate(state)) => rate.enter(state, now),
+            (Mechanism::Semaphore(_) | Mechanism::Concurrency(_), _) => {
+                self.ask_for_a_permit(guard, instance, asker, run, patience, now)
             }
             (
                 Mechanism::Breaker(_)
                 | Mechanism::Pacer(_)
-                | Mechanism::Semaphore(_)
                 | Mechanism::Size(_)
-                | Mechanism::Throttle(_),
+                | Mechanism::Throttle(_)
+                | Mechanism::Gate(_)
+                | Mechanism::Rate(_),
                 _,
             ) => {
                 unreachable!("a guard's state is of its own kind")
@@ -299,7 +315,10 @@ impl<'a> Bank<'a> {
                 | Mechanism::Pacer(_)
                 | Mechanism::Semaphore(_)
                 | Mechanism::Size(_)
-                | Mechanism::Throttle(_),
+                | Mechanism::Throttle(_)
+                | Mechanism::Concurrency(_)
+                | Mechanism::Gate(_)
+                | Mechanism::Rate(_),
                 _,
             ) => Pause::No,
         };

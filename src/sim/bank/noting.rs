@@ -30,9 +30,14 @@ impl<'a> Bank<'a> {
             match &guard.mechanism {
                 // Those that come and go are told by what they did alone.
                 _ if guard.scope.ends_with_task() => track,
-                Mechanism::Breaker(_) => track.with_doors(),
+                Mechanism::Breaker(_) | Mechanism::Gate(_) => track.with_doors(),
                 Mechanism::Semaphore(_) => track.with_level(0.0, Nears::Rising),
-                Mechanism::Pacer(_) | Mechanism::Size(_) | Mechanism::Throttle(_) => track,
+                Mechanism::Concurrency(settings) => {
+                    let mut track = track.with_level(0.0, Nears::Rising);
+                    track.bound(f64::from(settings.first()), SimTime::ZERO);
+                    track
+                }
+                Mechanism::Pacer(_) | Mechanism::Size(_) | Mechanism::Throttle(_) | Mechanism::Rate(_) => track,
             }
         };
         let guards = self.guards.iter().zip(self.bases.windows(2)).map(of_guard).collect();
@@ -80,6 +85,14 @@ impl<'a> Bank<'a> {
                 track.stands(own, door(breaker, state.phase()), state.trips, now);
             }
             (_, State::Semaphore(state, _)) => track.level(own, f64::from(state.in_use), now),
+            (_, State::Concurrency(state, _, limit)) => {
+                track.level(own, f64::from(state.in_use), now);
+                track.bound(f64::from(limit.limit()), now);
+            }
+            (_, State::Gate(gate)) => {
+                let door = |until| Door::Shut { until, then_ajar: false };
+                track.stands(own, gate.closed_until(now).map_or(Door::Open, door), gate.closings, now);
+            }
             _ => {}
         }
     }
@@ -147,7 +160,7 @@ impl<'a> Bank<'a> {
             tracks.guards[self.guard_of(parked.instance)].waits(parked.since, horizon);
         }
         for (instance, state) in self.states.iter().enumerate() {
-            if let State::Semaphore(_, line) = state {
+            if let State::Semaphore(_, line) | State::Concurrency(_, line, _) = state {
                 line.iter().for_each(|waiter| tracks.guards[self.guard_of(instance)].waits(waiter.since, horizon));
             }
         }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{Asker, Bank, State};
-use crate::policy::{Guard, Mechanism, Scope};
+use crate::policy::{Guard, Scope};
 use crate::units::SimTime;
 
 /// The end of a list.
@@ -94,9 +94,9 @@ impl Bank<'_> {
     #[cold]
     pub(super) fn own_instance(&mut self, guard: usize, asker: Asker) -> usize {
         let Guard { mechanism, scope, .. } = &self.guards[guard];
-        let (states, owned) = (&mut self.states, &mut self.owned);
+        let (states, owned, key) = (&mut self.states, &mut self.owned, self.keys[guard]);
         let make = || {
-            states.push(State::fresh(mechanism));
+            states.push(State::fresh(mechanism, key.with(states.len() as u64)));
             owned.push(guard);
             states.len() - 1
         };
@@ -114,7 +114,7 @@ impl Bank<'_> {
         let state = &mut self.states[place];
         // Nobody is in a line whose owner is gone.
         state.close(&mut self.counts[guard], SimTime::ZERO);
-        *state = State::fresh(&self.guards[guard].mechanism);
+        *state = State::fresh(&self.guards[guard].mechanism, self.keys[guard].with(place as u64));
     }
 
     /// A task is over, and what it owned.
@@ -130,7 +130,7 @@ impl Bank<'_> {
         let dies = |scope: Scope| scope == Scope::Worker || process && scope == Scope::Process;
         for (guard, settings) in self.guards.iter().enumerate() {
             // Permits come back with the runs that held them.
-            if dies(settings.scope) && !matches!(settings.mechanism, Mechanism::Semaphore(_)) {
+            if dies(settings.scope) && !settings.has_permits() {
                 let place = self.instance(guard, asker);
                 self.begin_anew(guard, place);
                 self.note(guard, place, now);

@@ -10,6 +10,11 @@ impl Bank<'_> {
     /// A response of the provider is shown to a guard that counts these.
     pub(in crate::sim) fn record(&mut self, guard: usize, asker: Asker, answer: &Answer, now: SimTime) {
         let instance = self.instance(guard, asker);
+        if let (Mechanism::Gate(gate), State::Gate(state)) = (&self.guards[guard].mechanism, &mut self.states[instance])
+        {
+            gate.record(state, answer, now);
+            return self.note(guard, instance, now);
+        }
         self.count(guard, instance, answer, false, now);
     }
 
@@ -39,8 +44,8 @@ impl Bank<'_> {
         answer: &Answer,
         now: SimTime,
     ) -> bool {
-        if let Mechanism::Semaphore(semaphore) = self.guards[guard].mechanism {
-            self.give_back(guard, &semaphore, asker, run, now);
+        if self.guards[guard].has_permits() {
+            self.give_back(guard, asker, run, answer, now);
             return false;
         }
         let instance = self.instance(guard, asker);
@@ -48,6 +53,11 @@ impl Bank<'_> {
             (&self.guards[guard].mechanism, &mut self.states[instance])
         {
             throttle.passed_back(state, answer, now);
+            return false;
+        }
+        if let (Mechanism::Rate(rate), State::Rate(state)) = (&self.guards[guard].mechanism, &mut self.states[instance])
+        {
+            rate.passed_back(state, answer, now);
             return false;
         }
         let of_a_probe = self.probes[guard].as_mut().is_some_and(|probes| probes.back(asker.class, run));
@@ -69,7 +79,13 @@ impl Bank<'_> {
     fn counts_results(&self, guard: usize) -> bool {
         match &self.guards[guard].mechanism {
             Mechanism::Breaker(breaker) => breaker.counts == BreakerCounts::Results,
-            Mechanism::Pacer(_) | Mechanism::Semaphore(_) | Mechanism::Size(_) | Mechanism::Throttle(_) => false,
+            Mechanism::Pacer(_)
+            | Mechanism::Semaphore(_)
+            | Mechanism::Size(_)
+            | Mechanism::Throttle(_)
+            | Mechanism::Concurrency(_)
+            | Mechanism::Gate(_)
+            | Mechanism::Rate(_) => false,
         }
     }
 }

@@ -1,26 +1,69 @@
 //! Who waits before a guard: in the line of a semaphore, or parked until the guard changes; and who goes on.
 
+use super::adaptive::permits;
 use super::noting::note_wait;
-use super::{Asker, Bank, Parked, State, told_apart};
-use crate::policy::answer::Outcome;
-use crate::policy::guard::Mechanism;
-use crate::policy::semaphore::Semaphore;
+use super::{Asker, Bank, Parked, told_apart};
+use crate::policy::answer::{Answer, Outcome};
+use crate::policy::circuit_breaker::Gate;
 use crate::sim::line::InLine;
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 
 impl Bank<'_> {
-    /// A permit comes back, and goes to the first in line.
-    pub(super) fn give_back(&mut self, guard: usize, semaphore: &Semaphore, asker: Asker, run: u32, now: SimTime) {
+    /// Somebody asks for a permit, or stands in line for one.
+    pub(super) fn ask_for_a_permit(
+        &mut self,
+        guard: usize,
+        instance: usize,
+        asker: Asker,
+        run: u32,
+        patience: Option<SimDuration>,
+        now: SimTime,
+    ) -> Gate {
+        let settings = &self.guards[guard];
+        let Some((semaphore, state, line)) = permits(&settings.mechanism, &mut self.states[instance]) else {
+            return Gate::Pass;
+        };
+        let in_line = line.len();
+        let mut gate = semaphore.enter(state, in_line, now);
+        for _ in 0..semaphore.falls(in_line, gate) {
+            let Some(waiter) = line.call_up() else { break };
+            self.counts[guard].waited += now - waiter.since;
+            note_wait(&mut self.tracks, guard, waiter.since, now);
+            self.fallen.push((waiter.class, waiter.run));
+            self.falling.push((waiter.class, waiter.run));
+            self.resumed = true;
+        }
+        if let Gate::Line(until) = &mut gate {
+            let patience = patience.filter(|_| semaphore.is_pool).unwrap_or(SimDuration::MAX);
+            *until = (*until).min(now + patience);
+        }
+        if gate == Gate::Pass && settings.learns_from_times() {
+            self.passages[guard].set(asker.class, run, now, state.in_use);
+        }
+        if told_apart(settings.scope) {
+            self.homes[guard].set(asker.class, run, instance);
+        }
+        gate
+    }
+
+    /// A permit comes back with a result, and goes to the first in line, where it is still one; or to more of them.
+    pub(super) fn give_back(&mut self, guard: usize, asker: Asker, run: u32, answer: &Answer, now: SimTime) {
         let instance = if told_apart(self.guards[guard].scope) {
             self.homes[guard].of(asker.class, run)
         } else {
             self.instance(guard, asker)
         };
-        let State::Semaphore(state, line) = &mut self.states[instance] else { return };
-        let next = line.call_up();
-        semaphore.leave(state, next.is_some());
-        if let Some(next) = next {
-            self.waited(guard, next.since, now);
+        self.learn(guard, instance, asker, run, answer, now);
+        let settings = &self.guards[guard];
+        let Some((semaphore, state, line)) = permits(&settings.mechanism, &mut self.states[instance]) else { return };
+        semaphore.leave(state);
+        while line.len() > 0 && semaphore.hands_on(state) {
+            let Some(next) = line.call_up() else { break };
+            if settings.learns_from_times() {
+                self.passages[guard].set(next.class, next.run, now, state.in_use);
+            }
+            self.counts[guard].waited += now - next.since;
+            note_wait(&mut self.tracks, guard, next.since, now);
             self.woken.push((next.class, next.run));
             self.resumed = true;
         }
@@ -30,7 +73,7 @@ impl Bank<'_> {
     /// The run stands in line before this guard.
     pub(in crate::sim) fn stand_in_line(&mut self, guard: usize, asker: Asker, waiter: InLine) {
         let instance = self.instance(guard, asker);
-        if let State::Semaphore(_, line) = &mut self.states[instance] {
+        if let Some((_, _, line)) = permits(&self.guards[guard].mechanism, &mut self.states[instance]) {
             line.join(waiter);
         }
     }
@@ -39,11 +82,7 @@ impl Bank<'_> {
     /// outside.
     pub(in crate::sim) fn give_up(&mut self, guard: usize, asker: Asker, run: u32, now: SimTime) -> Option<Outcome> {
         let instance = self.instance(guard, asker);
-        let (Mechanism::Semaphore(semaphore), State::Semaphore(_, line)) =
-            (&self.guards[guard].mechanism, &mut self.states[instance])
-        else {
-            return None;
-        };
+        let (semaphore, _, line) = permits(&self.guards[guard].mechanism, &mut self.states[instance])?;
         if let Some(place) = self.fallen.iter().position(|fallen| *fallen == (asker.class, run)) {
             self.fallen.swap_remove(place);
             self.refused_late(guard, now);
@@ -71,7 +110,7 @@ impl Bank<'_> {
             self.fallen.swap_remove(place);
             return false;
         }
-        if let State::Semaphore(_, line) = &mut self.states[instance] {
+        if let Some((_, _, line)) = permits(&self.guards[guard].mechanism, &mut self.states[instance]) {
             return line.leave(asker.class, run);
         }
         let at = self.parked.iter().position(|parked| (parked.class, parked.run) == (asker.class, run));

@@ -127,7 +127,7 @@ impl Stage {
             "fail"
         });
         if let Some((semaphore, state)) = &mut self.semaphore {
-            semaphore.leave(state, false);
+            semaphore.leave(state);
         }
         self.wake(recorded, now);
     }

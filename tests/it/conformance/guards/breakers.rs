@@ -125,8 +125,8 @@ fn bulkhead(case: &Case) -> Vec<String> {
     let (mut state, mut in_line, mut differences) = (SemaphoreState::default(), 0, Vec::new());
     for measured in &case.observed {
         if measured["after_one_finishes"] == Value::Bool(true) {
-            let next = in_line > 0;
-            semaphore.leave(&mut state, next);
+            semaphore.leave(&mut state);
+            let next = in_line > 0 && semaphore.hands_on(&mut state);
             in_line -= u64::from(next);
             if measured["started"] != u64::from(next) || measured["queue_slots"] != free_in_line(in_line) {
                 differences.push(format!("{next} is called up, measured {measured}"));

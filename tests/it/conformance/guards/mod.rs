@@ -4,6 +4,7 @@
 //! A case that no sane vocabulary should hold is out of scope, with its reason; each library has a bound on how many of
 //! these there may be.
 
+mod adaptive;
 mod breaker;
 mod breakers;
 mod budgets;
@@ -32,7 +33,7 @@ pub(crate) struct Library {
 
 /// All libraries: one line for each file of them.
 fn libraries() -> Vec<Library> {
-    let all: [&[Library]; 7] = [
+    let all: [&[Library]; 8] = [
         &breakers::LIBRARIES,
         &budgets::LIBRARIES,
         &grpc::LIBRARIES,
@@ -40,6 +41,7 @@ fn libraries() -> Vec<Library> {
         &paced::LIBRARIES,
         &queues::LIBRARIES,
         &router::LIBRARIES,
+        &adaptive::LIBRARIES,
     ];
     all.into_iter().flatten().copied().collect()
 }
