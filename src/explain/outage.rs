@@ -60,6 +60,8 @@ pub(super) struct Sharing {
     pub(super) instances: u64,
     /// Calls of the class that one instance can have past it at once; `None` for turns, of which nobody knows.
     pub(super) callers: Option<u64>,
+    /// Whether an instance may die with its worker or process, and begin anew.
+    pub(super) dies: bool,
 }
 
 impl Bound {
@@ -141,7 +143,7 @@ fn of_client(scenario: &Scenario, class: &TrafficClass, client: &Client, steps: 
                 bounds.push(short_lived(&guard.name, guard.mechanism.word(), guard.scope));
                 continue;
             }
-            let sharing = Sharing::of(class, guard.scope);
+            let sharing = Sharing::of(scenario, class, guard.scope);
             bounds.extend(of_guard(scenario, class, client, at, guard, sharing, steps));
         }
         if let Some(policy) = element.role.policy()
@@ -151,7 +153,7 @@ fn of_client(scenario: &Scenario, class: &TrafficClass, client: &Client, steps: 
                 bounds.push(short_lived(&element.name, "budget", policy.budget_scope));
                 continue;
             }
-            bounds.push(budget(&element.name, settings, Sharing::of(class, policy.budget_scope)));
+            bounds.push(budget(&element.name, settings, Sharing::of(scenario, class, policy.budget_scope)));
         }
     }
     bounds
@@ -203,18 +205,20 @@ fn of_guard(
 }
 
 impl Sharing {
-    pub(super) fn of(class: &TrafficClass, scope: Scope) -> Sharing {
+    pub(super) fn of(scenario: &Scenario, class: &TrafficClass, scope: Scope) -> Sharing {
+        let crashes = scenario.pool_of(class).is_some_and(|pool| pool.crashes.is_some());
+        let dies = crashes && matches!(scope, Scope::Worker | Scope::Process);
         let (workers, processes) = (u64::from(class.workers()), u64::from(class.processes()).max(1));
         let instances = match scope {
             Scope::Worker => workers.max(1),
             Scope::Process => processes,
-            // What ends with a task is not asked for this.
+            // Of those that come and go each is told by itself.
             Scope::Call | Scope::Run | Scope::Task | Scope::Class | Scope::Client | Scope::Global => 1,
         };
         // Steps of a group are asked at once.
         let width = class.groups().map(|group| group.len() as u64).max().unwrap_or(1).max(1);
         let callers = (!class.is_live()).then(|| workers.div_ceil(instances) * width);
-        Sharing { instances, callers }
+        Sharing { instances, callers, dies }
     }
 }
 

@@ -7,7 +7,6 @@ use crate::policy::CircuitBreaker;
 use crate::policy::circuit_breaker::BreakerCounts;
 use crate::policy::recovery::{OnClose, Others};
 use crate::policy::trip::{Evidence, Trip};
-use crate::units::SimDuration;
 
 /// What a breaker bounds behind which a call can become so many requests.
 pub(super) fn breaker(name: &str, breaker: &CircuitBreaker, sharing: Sharing, inside: Option<u64>) -> Bound {
@@ -35,9 +34,7 @@ pub(super) fn breaker(name: &str, breaker: &CircuitBreaker, sharing: Sharing, in
             BreakerCounts::Results => failures * inside + others - inside,
         })
     };
-    // Evidence of the last while is too old after that: it may take as long to gather it anew.
-    let cycle = opening.window.map_or(open, |window| window.min(open));
-    let times = (OUTAGE.as_secs_f64() / cycle.as_secs_f64()).ceil();
+    let times = (OUTAGE.as_secs_f64() / open.as_secs_f64()).ceil();
     let probes = match breaker.half_open.others {
         _ if breaker.half_open.probes == 0 => None,
         Others::Pass => Some(sharing.callers),
@@ -48,7 +45,7 @@ pub(super) fn breaker(name: &str, breaker: &CircuitBreaker, sharing: Sharing, in
         None => under_way(if breaker.on_close == OnClose::Keep { again.min(1) } else { again }),
     };
     let first = opening.first.and_then(under_way);
-    let requests = first.zip(each).map(|(first, each)| first as f64 + times * each as f64);
+    let requests = first.zip(each).filter(|_| !sharing.dies).map(|(first, each)| first as f64 + times * each as f64);
     let said_first = match (opening.first, first) {
         (Some(failures), Some(first)) => format!(
             "{} ({} that fail, and what {} can still send)",
@@ -74,6 +71,7 @@ pub(super) fn breaker(name: &str, breaker: &CircuitBreaker, sharing: Sharing, in
     };
     let whole = requests
         .map_or_else(String::new, |requests| format!(": {} in {}", of_all(requests, sharing), words::duration(OUTAGE)));
+    let whole = if sharing.dies { "; it begins anew where it dies with its process".to_owned() } else { whole };
     let said = format!("`{name}` opens after {said_first} and {then}{whole}");
     Bound { requests: requests.map(|requests| requests * sharing.instances as f64), ..bound(said) }
 }
@@ -84,8 +82,6 @@ struct Opening {
     first: Option<u64>,
     /// When it has just closed; `None` where nothing opens it.
     again: Option<u64>,
-    /// How long it remembers, where that is a time.
-    window: Option<SimDuration>,
 }
 
 impl Opening {
@@ -95,20 +91,16 @@ impl Opening {
         match trip.evidence {
             Evidence::Consecutive(failures) => {
                 let failures = Some(u64::from(failures.max(1)));
-                Opening { first: failures, again: failures, window: None }
+                Opening { first: failures, again: failures }
             }
             Evidence::Last(last) => {
                 let share = trip.threshold * f64::from(last);
                 let failures = if trip.at_threshold { share.ceil() } else { share.floor() + 1.0 };
                 let first = (failures as u64).max(minimum).max(1);
-                Opening {
-                    first: Some(first).filter(|_| can_open),
-                    again: Some(minimum).filter(|_| can_open),
-                    window: None,
-                }
+                Opening { first: Some(first).filter(|_| can_open), again: Some(minimum).filter(|_| can_open) }
             }
-            Evidence::Within(slots) | Evidence::Average(slots) => {
-                Opening { first: None, again: Some(minimum).filter(|_| can_open), window: Some(slots.time) }
+            Evidence::Within(_) | Evidence::Average(_) => {
+                Opening { first: None, again: Some(minimum).filter(|_| can_open) }
             }
         }
     }

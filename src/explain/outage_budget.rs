@@ -6,6 +6,15 @@ use crate::policy::retry_budget::RetryBudget;
 
 /// What the budget of a layer bounds.
 pub(super) fn budget(layer: &str, budget: &RetryBudget, sharing: Sharing) -> Bound {
+    let bound = of_settings(layer, budget, sharing);
+    if sharing.dies {
+        let words = format!("{}; it is full again where it dies with its process", bound.words);
+        return Bound { per_call: None, lump: None, words, ..bound };
+    }
+    bound
+}
+
+fn of_settings(layer: &str, budget: &RetryBudget, sharing: Sharing) -> Bound {
     let bound = |words: String| Bound::of(layer, "budget", sharing.instances, words);
     let name = format!("the budget of `{layer}`");
     match budget {
@@ -23,7 +32,7 @@ pub(super) fn budget(layer: &str, budget: &RetryBudget, sharing: Sharing) -> Bou
                 retries(lump, sharing),
                 for_each_call(per_call)
             );
-            Bound { per_call: Some(per_call).filter(|_| refill == 0.0), lump: all(lump, sharing), ..bound(said) }
+            Bound { per_call: Some(per_call).filter(|_| refill == 0.0), lump: Some(all(lump, sharing)), ..bound(said) }
         }
         RetryBudget::Throttle(throttle) => {
             let start = (f64::from(throttle.max_tokens) * throttle.starts_with * 1_000.0).round() / 1_000.0;
@@ -38,7 +47,7 @@ pub(super) fn budget(layer: &str, budget: &RetryBudget, sharing: Sharing) -> Bou
             }
             let said =
                 format!("{name} pays for {} while nothing succeeds, {}", retries(lump, sharing), for_each_call(1.0));
-            Bound { per_call: Some(1.0), lump: all(lump, sharing), ..bound(said) }
+            Bound { per_call: Some(1.0), lump: Some(all(lump, sharing)), ..bound(said) }
         }
         RetryBudget::Deposits(deposits) => {
             let per_call = 1.0 + deposits.pays_for();
@@ -50,7 +59,7 @@ pub(super) fn budget(layer: &str, budget: &RetryBudget, sharing: Sharing) -> Bou
             };
             let said = format!("{name} pays {}{reserve}", for_each_call(per_call));
             let per_call = Some(per_call).filter(|_| lump == 0.0);
-            Bound { per_call, lump: all(lump, sharing), ..bound(said) }
+            Bound { per_call, lump: Some(all(lump, sharing)), ..bound(said) }
         }
         RetryBudget::ActiveShare(limit) => bound(format!(
             "{name} lets {} of the calls under way retry at a time, {} at least",
@@ -64,8 +73,8 @@ pub(super) fn budget(layer: &str, budget: &RetryBudget, sharing: Sharing) -> Bou
     }
 }
 
-fn all(lump: f64, sharing: Sharing) -> Option<f64> {
-    Some(lump * sharing.instances as f64)
+fn all(lump: f64, sharing: Sharing) -> f64 {
+    lump * sharing.instances as f64
 }
 
 fn retries(lump: f64, sharing: Sharing) -> String {

@@ -1,7 +1,7 @@
 //! How near each retry budget was to keeping retries back: its level, the bound from which on nobody retries, and where
 //! retries were kept back.
 
-use super::lanes::{LevelLane, lowest, peaks, pressed, reaching, refused_bins};
+use super::lanes::{LevelLane, lowest, peaks, pressed, reaching, refused_bins, refused_shares};
 use super::number;
 use super::panel::{Panel, Unit, View};
 use super::scale::Scale;
@@ -13,13 +13,21 @@ use crate::report::words::readable;
 pub(super) fn panel(view: &View<'_>, budget: &BudgetSeries) -> Option<Panel> {
     let (series, gauge) = (&budget.series, budget.gauge);
     let refused = refused_bins(view, series)?;
-    let main = if gauge.falls { lowest(view, &series.level) } else { peaks(view, &series.level) };
+    // Of budgets that come and go with a task there is no level.
+    let has_level = !series.level.is_empty();
+    let main = if !has_level {
+        refused_shares(view, series)
+    } else if gauge.falls {
+        lowest(view, &series.level)
+    } else {
+        peaks(view, &series.level)
+    };
     let moving = (!series.bound.is_empty()).then(|| lowest(view, &series.bound));
     let fixed = gauge.bound.map(|bound| Bins { values: vec![bound; main.values.len()], ..main.clone() });
-    let bound = moving.or(fixed);
+    let bound = moving.or(fixed).filter(|_| has_level);
     let highest = main.most(view.axis).max(bound.as_ref().map_or(0.0, |bound| bound.most(view.axis)));
-    let is_share = gauge.top == Some(1.0);
-    let scale = match gauge.top {
+    let is_share = gauge.top == Some(1.0) || !has_level;
+    let scale = match gauge.top.map(|top| if is_share { 1.0 } else { top }).or((!has_level).then_some(1.0)) {
         Some(top) => Scale { top, step: top },
         None => reaching(highest.max(1.0)),
     };
@@ -31,7 +39,11 @@ pub(super) fn panel(view: &View<'_>, budget: &BudgetSeries) -> Option<Panel> {
     } else {
         format!("{way} in each {}, in {}", number::each(main.width), gauge.unit)
     }];
-    how.push("dashed: from here on no retries".to_string());
+    if has_level {
+        how.push("dashed: from here on no retries".to_string());
+    } else {
+        how = vec![format!("share of the retries wanted in each {} that were kept back", number::each(main.width))];
+    }
     how.push("marks above: retries kept back".to_string());
     let sum = |counts: &[u32]| counts.iter().map(|n| f64::from(*n)).sum::<f64>();
     let (kept, wanted) = (sum(&series.refused), sum(&series.asked));

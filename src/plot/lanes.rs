@@ -75,6 +75,7 @@ fn chosen(view: &View<'_>) -> (Vec<Panel>, Vec<String>) {
     let guards = view.facts.scenario.guards.iter().zip(&timeline.guards);
     let mut all: Vec<Panel> = guards.filter_map(|(guard, series)| of_guard(view, guard, series)).collect();
     all.extend(timeline.budgets.iter().filter_map(|budget| super::budget_lanes::panel(view, budget)));
+    all.extend(view.facts.jobs().into_iter().filter_map(|class| super::copies::panel(view, class)));
     let weight = |panel: &Panel| match &panel.body {
         Body::Lane(lane) => lane.weight,
         _ => 0.0,
@@ -234,13 +235,7 @@ fn waiting(view: &View<'_>, guard: &Guard, series: &GuardSeries, name: String) -
 }
 
 fn refused(view: &View<'_>, guard: &Guard, series: &GuardSeries, name: String) -> Option<Panel> {
-    let pairs: Vec<(u32, u32)> = series.asked.iter().copied().zip(series.refused.iter().copied()).collect();
-    // A share needs some calls to mean anything.
-    let group = view.axis.group(view.bin(), 4.0);
-    let main = Bins::gather(&pairs, view.bin(), group, view.end(), |bins, _| {
-        let (asked, refused) = bins.iter().fold((0u64, 0u64), |(a, r), (n, m)| (a + u64::from(*n), r + u64::from(*m)));
-        if asked == 0 { 0.0 } else { (refused as f64 / asked as f64).min(1.0) }
-    });
+    let main = refused_shares(view, series);
     let refused = figure(view, guard, "refused")?;
     let did =
         (number::count(refused), format!("calls refused, at most {} of them", number::share(main.most(view.axis))));
@@ -260,6 +255,17 @@ pub(super) fn reaching(value: f64) -> Scale {
     }
     let top = NICE.into_iter().map(|nice| nice * size).find(|top| *top >= value * 0.999).unwrap_or(10.0 * size);
     Scale { top, step: top }
+}
+
+/// The share of those who came that were refused.
+pub(super) fn refused_shares(view: &View<'_>, series: &GuardSeries) -> Bins {
+    let pairs: Vec<(u32, u32)> = series.asked.iter().copied().zip(series.refused.iter().copied()).collect();
+    // A share needs some calls to mean anything.
+    let group = view.axis.group(view.bin(), 4.0);
+    Bins::gather(&pairs, view.bin(), group, view.end(), |bins, _| {
+        let (asked, refused) = bins.iter().fold((0u64, 0u64), |(a, r), (n, m)| (a + u64::from(*n), r + u64::from(*m)));
+        if asked == 0 { 0.0 } else { (refused as f64 / asked as f64).min(1.0) }
+    })
 }
 
 /// A strip as a panel; none where nothing of it lies on the axis.

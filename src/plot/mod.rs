@@ -10,6 +10,7 @@ mod axis;
 mod budget_lanes;
 mod calls;
 pub mod comparison;
+mod copies;
 mod curve;
 mod facts;
 pub mod font;

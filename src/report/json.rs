@@ -187,13 +187,17 @@ fn firings(record: &AlertRecord) -> Value {
 fn class_series(timeline: &Timeline, series: &ClassSeries) -> Value {
     let defined = |value: Option<f64>| value.map_or(Value::Null, real);
     let queue = highest(timeline, &series.queue);
-    json!({
+    let mut out = json!({
         "arrivals": series.wide_arrivals,
         "with_429_share": (0..timeline.wides).map(|i| defined(series.share_with_429(i))).collect::<Value>(),
         "calls": series.wide_calls,
         "requests_per_call": (0..timeline.wides).map(|i| defined(series.requests_per_call(i))).collect::<Value>(),
         "queue": queue,
-    })
+    });
+    if !series.copies.is_empty() {
+        out["copies"] = highest(timeline, &series.copies).into();
+    }
+    out
 }
 
 /// The wide bin in which narrow bin `i` begins.

@@ -331,7 +331,7 @@ fn series() -> Value {
                 "required": ["arrivals", "with_429_share", "calls", "requests_per_call", "queue"],
                 "properties": {
                     "arrivals": counts(), "with_429_share": numbers(), "calls": counts(),
-                    "requests_per_call": numbers(), "queue": counts(),
+                    "requests_per_call": numbers(), "queue": counts(), "copies": counts(),
                 },
             }},
             "limits": {"type": "object", "additionalProperties": {

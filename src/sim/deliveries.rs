@@ -3,6 +3,7 @@
 //! queue, and the first of them that ends decides.
 
 use super::record::Slab;
+use crate::observe::series::PeakSeries;
 use crate::units::SimTime;
 
 /// No message.
@@ -45,6 +46,8 @@ pub(super) struct Docket {
     pub(super) redeliveries: u32,
     /// Runs of it that are under way.
     pub(super) running: u32,
+    /// Those of them that were counted as copies.
+    copies: u32,
     /// Its newest message, as long as it is there; `None` once that was forgotten.
     pub(super) newest: Option<u32>,
 }
@@ -76,11 +79,34 @@ pub(super) struct Deliveries {
     dockets: Vec<Docket>,
     /// By run.
     watches: Vec<Watch>,
+    /// Copies in flight now, and over time.
+    copies: u32,
+    series: Option<PeakSeries>,
 }
 
 impl Deliveries {
-    pub(super) const fn new() -> Deliveries {
-        Deliveries { messages: Slab::new(0), dockets: Vec::new(), watches: Vec::new() }
+    /// Nothing so far; with a series of so many bins where jobs are followed.
+    pub(super) fn new(bins: Option<usize>) -> Deliveries {
+        let series = bins.map(PeakSeries::new);
+        Deliveries { messages: Slab::new(0), dockets: Vec::new(), watches: Vec::new(), copies: 0, series }
+    }
+
+    /// The runs of a job may be others than before: beside the first they are copies, and all are when its fate is known.
+    pub(super) fn note_copies(&mut self, task: u32, bin: u32) {
+        let docket = &mut self.dockets[task as usize];
+        let copies = if docket.is_over { docket.running } else { docket.running.saturating_sub(1) };
+        let before = std::mem::replace(&mut docket.copies, copies);
+        if before != copies {
+            self.copies = self.copies + copies - before;
+            if let Some(series) = &mut self.series {
+                series.set(bin, self.copies);
+            }
+        }
+    }
+
+    /// The most copies in flight in each bin; nothing where jobs are not followed.
+    pub(super) fn take_series(&mut self) -> Vec<u32> {
+        self.series.take().map_or_else(Vec::new, PeakSeries::finish)
     }
 
     /// A job has arrived, and waits for its place in the queue.

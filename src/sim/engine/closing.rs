@@ -33,7 +33,8 @@ impl<O: Observer> Engine<'_, O> {
             counts.most_in_flight = state.most();
         }
         let mut classes = Vec::with_capacity(self.states.len());
-        for state in self.states {
+        for mut state in self.states {
+            state.series.copies = state.deliveries.take_series();
             timeline.classes.push(state.series);
             classes.push(state.ledger);
         }

@@ -183,6 +183,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         known.starts += 1;
         docket.running += 1;
         let running = u64::from(docket.running);
+        self.note_copies(class, task);
         let jobs = self.jobs(class, task);
         jobs.copies += u64::from(copy > 0);
         jobs.most_copies = jobs.most_copies.max(running);
@@ -303,6 +304,14 @@ impl<'a, O: Observer> Engine<'a, O> {
         let (known, docket) = state.deliveries.of_message(watch.message);
         known.copies -= 1;
         docket.running -= 1;
+        let task = known.task;
+        self.note_copies(class, task);
+    }
+
+    /// The runs of a job that are under way may be others than before, or its fate may be known.
+    fn note_copies(&mut self, class: u16, task: u32) {
+        let bin = self.clock.narrow();
+        self.states[class as usize].deliveries.note_copies(task, bin);
     }
 
     /// A run ends that has decided what becomes of its job.
@@ -318,6 +327,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         count(self.jobs(class, slot));
         let docket = self.states[class as usize].deliveries.docket(slot);
         (docket.is_over, docket.has_failed) = (true, fate == Fate::Failed);
+        self.note_copies(class, slot);
         self.count_fate(class, run, fate);
         self.states[class as usize].runs.remove(run);
         self.let_go(class, message);
@@ -339,6 +349,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         let state = &mut self.states[class as usize];
         let docket = state.deliveries.docket(task);
         (docket.is_over, docket.has_failed) = (true, fate == Fate::Failed);
+        self.note_copies(class, task);
+        let state = &mut self.states[class as usize];
         let record = *state.tasks.get(task);
         let step = record.next_step;
         let marks = crate::sim::marks::Marks::unpack(state.tasks.side(task)[step as usize]).0;

@@ -176,6 +176,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let answers = world::answer_index(scenario);
         let with_workers: Vec<bool> = scenario.traffic.iter().map(|class| class.workers() > 0).collect();
         let mut timeline = Timeline::new(scenario.length(), &with_workers, scenario.provider.limits.len());
+        let bins = timeline.bins;
         let states = classes
             .iter()
             .zip(timeline.classes.drain(..))
@@ -199,8 +200,8 @@ impl<'a, O: Observer> Engine<'a, O> {
                     queue_states: Vec::new(),
                     first_tokens: FirstTokens::default(),
                     paused_until: None,
+                    deliveries: Deliveries::new(class.follows.then_some(bins)),
                     held_until: None,
-                    deliveries: Deliveries::new(),
                     arrivals: processes.map(|(process, n)| process.start(arrival_key.with(n))).collect(),
                     arrived: 0,
                     origins: Origins::new(class.settings, arrival_key),
