@@ -135,7 +135,7 @@ fn repetition(policy: &RetryPolicy, unit: &'static str, requeue: Option<Requeue>
         repeats: kinds.iter().map(|kind| (kind.word.clone(), policy.retry_on.repeats(&kind.answer))).collect(),
         max_attempts: attempts_bound(policy),
         ladder: Ladder::own(policy),
-        wait_words: wait_words(&policy.backoff, policy.jitter),
+        wait_words: wait_words(&policy.backoff, policy.jitter) + &words::held(&status_words(&policy.holds_queue)),
         hint_words: hint_words(policy),
         hint_bound: hint_bound(policy),
         holds_worker: policy.holds_worker && requeue.is_none(),

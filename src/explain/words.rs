@@ -136,6 +136,11 @@ pub fn part(share: f64, limit: &str) -> String {
     }
 }
 
+/// Who waits with a job that has met a limit, after which statuses; behind the words of its wait.
+pub fn held(statuses: &[String]) -> String {
+    if statuses.is_empty() { String::new() } else { format!(", after {} the whole queue with it", statuses.join(", ")) }
+}
+
 /// `a, b and c`.
 pub fn list(words: &[String]) -> String {
     match words {

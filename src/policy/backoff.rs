@@ -236,7 +236,12 @@ fn exponential(initial: SimDuration, factor: f64, cap: SimDuration, n: u32) -> S
         if wait >= cap && factor >= 1.0 || factor == 1.0 || wait.is_zero() {
             break;
         }
-        wait = wait.scaled(factor);
+        let next = wait.scaled(factor);
+        // A ladder that shrinks stands still at the last nanosecond.
+        if next == wait {
+            break;
+        }
+        wait = next;
     }
     wait.min(cap)
 }

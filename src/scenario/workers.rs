@@ -4,7 +4,7 @@
 use super::context::{Context, each, often};
 use super::distribution::{Measure, distribution};
 use super::traffic::MOST_WORKERS;
-use crate::document::{Fault, Field, Reader};
+use crate::document::{Field, Reader};
 use crate::traffic::{Crashes, PoolOrder, Scale, WorkerPool};
 use crate::units::SimDuration;
 
@@ -51,10 +51,6 @@ fn pool(name: &str, field: &Field<'_>, context: &Context<'_>) -> Option<WorkerPo
     let order = reader.or("order", PoolOrder::Fifo, |field| field.word(&words));
     let prefetch = reader.maybe("prefetch", |field| field.whole(1..=MOST_PREFETCHED).map(|n| n as u32));
     let crashes = reader.maybe("crashes", crashes);
-    if let (Some(Some(_)), Some(Some(_)), Some(field)) = (&prefetch, &scale, reader.get("scale")) {
-        let message = "stands beside `prefetch`, which is not modelled for workers that come and go";
-        reader.faults().add(Fault::new(field.key, message).hint("leave one of them out"));
-    }
     reader.finish();
     Some(WorkerPool {
         name: name.to_owned(),

@@ -40,6 +40,9 @@ struct Buffer {
     held: Vec<Held>,
     /// How many of those it may have.
     room: usize,
+    /// Its workers that live, and those that there are, dead ones with them.
+    up: u32,
+    members: u32,
 }
 
 /// What was counted of a crew.
@@ -63,6 +66,10 @@ pub(super) struct Crew {
     pub(super) leaving: u32,
     here: u32,
     buffers: Vec<Buffer>,
+    /// How many messages wait in processes for a worker.
+    buffered: usize,
+    /// How many messages each worker adds to the room of its process, where workers come and go.
+    room_of_each: Option<usize>,
     processes: u32,
     /// Worker-nanoseconds in each narrow bin: there, and dead.
     there: Vec<u64>,
@@ -91,8 +98,13 @@ impl Crew {
     pub(super) fn of(pool: &WorkerPool, bins: usize, bin: SimDuration) -> Crew {
         let (workers, here) = (pool.workers as usize, pool.at_first());
         let of_process = |process: u32| (pool.workers - process).div_ceil(pool.processes) as usize;
-        let buffer =
-            |process| Buffer { room: of_process(process) * pool.prefetch.unwrap_or(0) as usize, ..Buffer::default() };
+        let each = pool.prefetch.unwrap_or(0) as usize;
+        let room_of_each = pool.scale.is_some().then_some(each);
+        let buffer = |process| {
+            let members = here.saturating_sub(process).div_ceil(pool.processes);
+            let room = if room_of_each.is_some() { members as usize } else { of_process(process) } * each;
+            Buffer { room, up: members, members, ..Buffer::default() }
+        };
         let buffers = (0..pool.processes).map(buffer).collect();
         let mut crew = Crew {
             presence: vec![Presence::Gone; workers],
@@ -101,6 +113,8 @@ impl Crew {
             leaving: 0,
             here,
             buffers: if pool.prefetch.is_some() { buffers } else { Vec::new() },
+            buffered: 0,
+            room_of_each,
             processes: pool.processes,
             there: vec![0; bins],
             down: vec![0; bins],
@@ -151,6 +165,17 @@ impl Crew {
         let before = std::mem::replace(&mut self.presence[worker as usize], presence);
         self.here -= u32::from(before == Presence::Here);
         self.here += u32::from(presence == Presence::Here);
+        let process = self.process(worker) as usize;
+        if let Some(buffer) = self.buffers.get_mut(process) {
+            let is_member = |presence| u32::from(matches!(presence, Presence::Here | Presence::Down));
+            buffer.up -= u32::from(before == Presence::Here);
+            buffer.up += u32::from(presence == Presence::Here);
+            buffer.members -= is_member(before);
+            buffer.members += is_member(presence);
+            if let Some(each) = self.room_of_each {
+                buffer.room = buffer.members as usize * each;
+            }
+        }
         self.counts.crashes += u64::from(presence == Presence::Down);
         self.counts.most = self.counts.most.max(self.here);
         self.counts.fewest = self.counts.fewest.min(self.here);
@@ -189,17 +214,31 @@ impl Crew {
     /// The process that takes this message next: one that has it or room for it, the one that has the fewest, the first
     /// of those.
     pub(super) fn taker(&self, message: Held) -> Option<u32> {
-        let open = self.buffers.iter().zip(0..).filter(|(buffer, process)| {
-            let room = buffer.held.len() < buffer.room || buffer.held.contains(&message);
-            room && self.is_up(*process)
-        });
-        open.min_by_key(|(buffer, _)| buffer.held.len()).map(|(_, process)| process)
+        let mut best: Option<(usize, u32)> = None;
+        for (buffer, process) in self.buffers.iter().zip(0..) {
+            let has = buffer.held.len();
+            if buffer.up == 0 || best.is_some_and(|(fewest, _)| fewest <= has) {
+                continue;
+            }
+            if has < buffer.room || buffer.held.contains(&message) {
+                best = Some((has, process));
+                if has == 0 {
+                    break;
+                }
+            }
+        }
+        best.map(|(_, process)| process)
     }
 
-    /// Whether a process has a worker that lives.
-    fn is_up(&self, process: u32) -> bool {
-        let own = self.presence.iter().skip(process as usize).step_by(self.processes as usize);
-        own.into_iter().any(|presence| *presence == Presence::Here)
+    /// Whether a message waits in some process for a worker.
+    pub(super) const fn has_buffered(&self) -> bool {
+        self.buffered > 0
+    }
+
+    /// The processes that have messages and no worker any more.
+    pub(super) fn deserted(&self) -> Vec<u32> {
+        let deserted = |buffer: &Buffer| buffer.members == 0 && !(buffer.waits.is_empty() && buffer.delayed.is_empty());
+        self.buffers.iter().zip(0..).filter(|(buffer, _)| deserted(buffer)).map(|(_, process)| process).collect()
     }
 
     /// A process takes a message, of which a run may begin at once or not yet; what waits for its time takes no room.
@@ -209,6 +248,7 @@ impl Crew {
             return buffer.delayed.push(message);
         }
         buffer.waits.push_back(message);
+        self.buffered += 1;
         if !buffer.held.contains(&message) {
             buffer.held.push(message);
         }
@@ -232,7 +272,7 @@ impl Crew {
     /// Takes out the message that the worker takes next.
     pub(super) fn pop_of(&mut self, worker: u32) {
         let process = self.process(worker) as usize;
-        self.buffers[process].waits.pop_front();
+        self.buffered -= usize::from(self.buffers[process].waits.pop_front().is_some());
     }
 
     /// A process has acknowledged a message.
@@ -246,6 +286,7 @@ impl Crew {
     pub(super) fn loses(&mut self, process: u32) -> Vec<Held> {
         let Some(buffer) = self.buffers.get_mut(process as usize) else { return Vec::new() };
         buffer.held.clear();
+        self.buffered -= buffer.waits.len();
         buffer.waits.drain(..).chain(buffer.delayed.drain(..)).collect()
     }
 

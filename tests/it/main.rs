@@ -14,6 +14,7 @@
 //! - `presets`: what every preset promises about itself.
 //! - `killed_runs`: runs that end early where requests travel, where a limit stops answers, and with steps at once.
 //! - `queue_holds`: a job that meets a limit holds its whole queue.
+//! - `queue_scale`: pools that take messages ahead and follow the queue.
 //! - `queue_presets`: the queues of job libraries in their own words.
 //! - `provider_answers`: every way in which a provider fails, and who repeats it.
 //! - `probe`: what clients do with a script of answers, from the command line.
@@ -120,6 +121,7 @@ mod provider_answers;
 mod queue;
 mod queue_holds;
 mod queue_presets;
+mod queue_scale;
 mod queues;
 #[cfg(feature = "cli")]
 mod readme;

@@ -165,6 +165,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         if crew.leaving > 0 && crew.presence(worker) == Presence::Here {
             crew.leaving -= 1;
             crew.becomes(worker, Presence::Gone, now, narrow);
+            self.give_back(force);
         } else if crew.presence(worker) == Presence::Here {
             workers.release(worker);
         }
@@ -212,5 +213,6 @@ impl<'a, O: Observer> Engine<'a, O> {
             }
         }
         workers.crew = Some(crew);
+        self.give_back(force);
     }
 }

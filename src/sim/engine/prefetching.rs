@@ -6,6 +6,7 @@ use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::observer::Observer;
 use crate::sim::workforce::Waiter;
+use crate::units::SimTime;
 
 impl<O: Observer> Engine<'_, O> {
     /// Gives idle workers what their processes have, and processes what they have room for, as long as there is either.
@@ -16,6 +17,9 @@ impl<O: Observer> Engine<'_, O> {
     /// An idle worker takes what its process has; says whether one did, or found that nobody wants it any more.
     fn takes_buffered(&mut self, force: u16) -> bool {
         let now = self.now();
+        if !self.forces[force as usize].crew.as_ref().is_some_and(|crew| crew.has_buffered()) {
+            return false;
+        }
         for position in (0..self.forces[force as usize].idle().len()).rev() {
             let workers = &mut self.forces[force as usize];
             let worker = workers.idle()[position];
@@ -43,6 +47,24 @@ impl<O: Observer> Engine<'_, O> {
             return true;
         }
         false
+    }
+
+    /// Processes whose last worker has been sent away give back what they had taken, at once.
+    pub(super) fn give_back(&mut self, force: u16) {
+        let crew = self.forces[force as usize].crew.as_ref();
+        for process in crew.map(|crew| crew.deserted()).unwrap_or_default() {
+            let given = self.forces[force as usize].crew.as_mut().map(|crew| crew.loses(process)).unwrap_or_default();
+            for Held { class, message } in given {
+                let known = self.states[class as usize].deliveries.messages.get_mut(message);
+                known.copies -= 1;
+                if std::mem::take(&mut known.is_delivered) {
+                    known.due = SimTime::NEVER;
+                    self.put_back(class, message);
+                } else {
+                    self.let_go(class, message);
+                }
+            }
+        }
     }
 
     /// A process takes a message out of the queue, or a worker a run that goes on; says whether one did.
