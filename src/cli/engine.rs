@@ -97,13 +97,14 @@ pub(super) fn log(
 
 /// What is said of a run that does not seem to end.
 pub(super) fn endless(scenario: &Scenario, endless: &Endless) -> anyhow::Error {
-    let Endless { reached, requests, events, busiest } = endless;
+    let Endless { reached, requests, events, busiest, replicate } = endless;
+    let which = if *replicate > 0 { format!("the run of replicate {replicate}") } else { "the run".to_owned() };
     let reached: SimDuration = *reached - SimTime::ZERO;
     let horizon = scenario.length();
     let class = scenario.traffic.get(*busiest).map_or("", |class| class.name.as_str());
     let [requests, events] = [*requests, *events].map(|n| Unit::Count.bare(n as f64));
     anyhow!(
-        "the run does not seem to end: after {requests} requests ({events} events) it has reached {reached} of \
+        "{which} does not seem to end: after {requests} requests ({events} events) it has reached {reached} of \
          {horizon}; most requests are of `{class}`\nhint: give the clients of `{class}` fewer attempts, longer waits or \
          longer timeouts, let fewer tasks arrive, shorten `horizon`, or allow more with --max-requests"
     )

@@ -122,6 +122,12 @@ fn behind(path: &Path) -> PathBuf {
     path
 }
 
+/// Whether a path is a descriptor of the program itself, such as its standard output.
+fn is_descriptor(path: &Path) -> bool {
+    let named = [Path::new("/dev/stdout"), Path::new("/dev/stderr")];
+    named.contains(&path) || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd")
+}
+
 /// The folder in which a path lies.
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -165,9 +171,13 @@ impl Growing {
     /// A file at this path, which an option of the command line gave; its folder must exist.
     pub(super) fn at(path: &Path, option: &'static str) -> anyhow::Result<Growing> {
         let target = behind(path);
-        let opened = match fs::metadata(&target) {
+        // A link such as /dev/stdout may lead to what has no name.
+        let opened = match fs::metadata(path).or_else(|_| fs::metadata(&target)) {
+            Ok(found) if found.is_file() && is_descriptor(path) => {
+                Err(io::Error::other("it is a file that is written to already"))
+            }
             Ok(found) if found.is_dir() => Err(io::Error::other("a folder of that name is in the way")),
-            Ok(found) if !found.is_file() => fs::OpenOptions::new().write(true).open(&target).map(Target::InPlace),
+            Ok(found) if !found.is_file() => fs::OpenOptions::new().write(true).open(path).map(Target::InPlace),
             Ok(_) | Err(_) if target.file_name().is_none() => Err(io::Error::other("the path names no file")),
             Ok(_) | Err(_) => temporary(folder_of(&target)).map(Target::Temporary),
         };

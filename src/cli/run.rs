@@ -1,5 +1,6 @@
 //! `retrycast run`: read, check, make sure that the results can be kept, simulate, report.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -97,6 +98,8 @@ fn write_log(
 ) -> anyhow::Result<Result<Option<Complete>, Stopped>> {
     match engine::log(scenario, seed, terms, log.writer()) {
         Err(why) => Ok(Err(why)),
+        // A reader that has seen enough closes the pipe, which is no error.
+        Ok(Err(error)) if log.is_in_place() && error.kind() == io::ErrorKind::BrokenPipe => Ok(Ok(None)),
         Ok(Err(error)) => Err(log.refused(&error)),
         Ok(Ok(_)) => log.complete().map(Ok),
     }

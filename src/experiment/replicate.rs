@@ -4,6 +4,7 @@
 //! the order of replicates, so that any number of threads gives the same bytes.
 
 use super::result::{Band, Figure, RunResult};
+use super::rows::in_parallel;
 use super::tracks::{Track, tracks};
 use super::watch::{Stopped, Terms, unobserved};
 use crate::metrics::{Number, Tree, summarize};
@@ -11,7 +12,6 @@ use crate::observe::{Outcome, Timeline};
 use crate::random::Seed;
 use crate::scenario::Scenario;
 use crate::stats::{Statistic, quantile};
-use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Runs a scenario once, or `replicates` times on `threads` threads (`None`: one for each core).
@@ -83,16 +83,13 @@ fn rows(
         if terms.is_interrupted() {
             return Err(Stopped::Interrupted);
         }
-        let outcome = unobserved(scenario, seed.replicate(k), terms.quietly())?;
+        let run = unobserved(scenario, seed.replicate(k), terms.quietly());
+        let outcome = run.map_err(|why| why.of_replicate(k))?;
         let row = Row::of(&summarize(scenario, &outcome), &outcome);
         (terms.progress)((done.fetch_add(1, Ordering::Relaxed) + 1) as f64);
         Ok(row)
     };
-    // A pool that cannot be built (no more threads to be had) is no reason to fail: the caller's thread does the work.
-    match rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build() {
-        Ok(pool) => pool.install(|| (1..n).into_par_iter().map(one).collect()),
-        Err(_) => (1..n).map(one).collect(),
-    }
+    in_parallel((1..n).collect(), threads, one)
 }
 
 fn over_replicates(seed: Seed, n: u64, tree: &Tree<Number>, first: Outcome, others: &[Row]) -> RunResult {
@@ -143,4 +140,35 @@ fn bands(timeline: &Timeline, rows: &[&Row]) -> (Vec<Band>, Vec<Band>) {
     };
     let starts = (0..timeline.classes.len()).map(|class| class * timeline.wides * 2);
     starts.map(|start| (band(start), band(start + timeline.wides))).unzip()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Source, load};
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn the_lowest_replicate_that_does_not_end_is_named_whatever_the_threads() {
+        // A call comes in 60 % of the runs or so, and whoever calls repeats it every nanosecond.
+        let text = "horizon = \"1h\"\n[provider.faults.down]\nrespond = { status = 503, after = \"1ns\" }\n\
+            [clients.wild]\nlayers = [{ name = \"sdk\", max_attempts = \"unlimited\", retry_on = \"any\", backoff = { fixed = \"1ns\" } }]\n\
+            [traffic.wild]\nkind = \"turns\"\nclient = \"wild\"\narrivals = { poisson = \"1/h\" }\n\
+            steps = [{ name = \"a\", input_tokens = 1, latency = \"1s\" }]\n";
+        let scenario = load(&Source::new("wild.toml", text)).unwrap();
+        let never = AtomicBool::new(false);
+        let terms = Terms { most_requests: 20_000, ..Terms::new(&never) };
+        let ends = |seed: Seed| unobserved(&scenario, seed, terms).is_ok();
+        let seed = (0..1_000)
+            .map(Seed)
+            .find(|seed| ends(*seed) && ends(seed.replicate(1)) && ends(seed.replicate(2)))
+            .unwrap();
+        let first = (1..100).find(|k| !ends(seed.replicate(*k))).unwrap();
+        for threads in [1, 2, 7] {
+            match run(&scenario, seed, Some(first + 20), Some(threads), terms) {
+                Err(Stopped::Endless(endless)) => assert_eq!(endless.replicate, first),
+                other => panic!("{:?}", other.map(|_| ())),
+            }
+        }
+    }
 }

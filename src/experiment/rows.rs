@@ -10,7 +10,7 @@ use crate::scenario::Scenario;
 use rayon::prelude::*;
 use std::fmt::{self, Write};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// What is kept of one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,17 +127,33 @@ fn row(scenario: &Scenario, measures: &[Measure], seed: Seed, terms: Terms<'_>) 
     Ok(Row { digest: outcome.digest, world_digest: outcome.world_digest, values })
 }
 
-/// Does all jobs on so many threads; the results are in the order of the jobs, whatever thread made them.
-pub(super) fn in_parallel<J: Send, T: Send>(
+/// Does all jobs on so many threads; the results are in the order of the jobs, whatever thread made them. Where some fail
+/// it is the first of them in that order that says why, whichever thread was quicker.
+pub(super) fn in_parallel<J: Send, T: Send, E: Send>(
     jobs: Vec<J>,
     threads: Option<usize>,
-    one: impl Fn(J) -> Result<T, Halted> + Send + Sync,
-) -> Result<Vec<T>, Halted> {
+    one: impl Fn(J) -> Result<T, E> + Send + Sync,
+) -> Result<Vec<T>, E> {
+    let failed = AtomicUsize::new(usize::MAX);
+    let one = |(at, job): (usize, J)| {
+        // What stands behind a failure is not begun: it cannot be the first.
+        if at > failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let made = one(job);
+        if made.is_err() {
+            failed.fetch_min(at, Ordering::Relaxed);
+        }
+        Some(made)
+    };
+    let jobs: Vec<(usize, J)> = jobs.into_iter().enumerate().collect();
     // A pool that cannot be built is no reason to fail: the caller's thread does the work.
-    match rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build() {
-        Ok(pool) => pool.install(|| jobs.into_par_iter().map(one).collect()),
-        Err(_) => jobs.into_iter().map(one).collect(),
-    }
+    let made: Vec<Option<Result<T, E>>> =
+        match rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build() {
+            Ok(pool) => pool.install(|| jobs.into_par_iter().map(one).collect()),
+            Err(_) => jobs.into_iter().map(one).collect(),
+        };
+    made.into_iter().flatten().collect()
 }
 
 #[cfg(test)]
@@ -148,6 +164,18 @@ mod tests {
     use std::collections::BTreeMap;
     use std::sync::Mutex;
     use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn the_first_failure_in_the_order_of_the_jobs_is_told_whichever_thread_was_quicker() {
+        // The later a job, the sooner it fails.
+        let one = |n: u64| {
+            let spins: u64 = (0..(64 - n) * 20_000).fold(n, |sum, k| std::hint::black_box(sum ^ k));
+            if n % 20 == 11 { Err(n) } else { Ok(spins) }
+        };
+        for threads in [1, 2, 5, 8] {
+            assert_eq!(in_parallel((0..64).collect(), Some(threads), one), Err(11));
+        }
+    }
 
     fn scenario(attempts: u32) -> Scenario {
         let text = format!(

@@ -114,7 +114,7 @@ impl Trial {
                 let seed = self.seed.replicate(k);
                 kept_row(arms[arm].scenario, marks[arm], &self.measures, seed, plan).map(|row| (row, None))
             };
-            let (row, first) = made.map_err(|why| Halted { arm, why })?;
+            let (row, first) = made.map_err(|why| Halted { arm, why: why.of_replicate(k) })?;
             (plan.terms.progress)((done.fetch_add(1, Ordering::Relaxed) + 1) as f64);
             Ok((arm, row, first))
         };

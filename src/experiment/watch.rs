@@ -53,6 +53,16 @@ pub enum Stopped {
     Endless(Endless),
 }
 
+impl Stopped {
+    /// The same of this replicate.
+    pub(super) fn of_replicate(self, replicate: u64) -> Stopped {
+        match self {
+            Stopped::Endless(endless) => Stopped::Endless(Endless { replicate, ..endless }),
+            Stopped::Interrupted => Stopped::Interrupted,
+        }
+    }
+}
+
 /// How far a run came that does not seem to end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endless {
@@ -64,6 +74,8 @@ pub struct Endless {
     pub events: u64,
     /// The index of the class that had sent most of them.
     pub busiest: usize,
+    /// Which replicate it is; 0 is the seed itself.
+    pub replicate: u64,
 }
 
 /// Runs a scenario once under these terms and shows it to an observer.
@@ -113,7 +125,7 @@ fn endless(course: &Course, terms: Terms<'_>) -> Option<Stopped> {
         return None;
     }
     let busiest = (0..course.requests.len()).rev().max_by_key(|class| course.requests[*class]).unwrap_or(0);
-    Some(Stopped::Endless(Endless { reached: course.now, requests, events: course.events, busiest }))
+    Some(Stopped::Endless(Endless { reached: course.now, requests, events: course.events, busiest, replicate: 0 }))
 }
 
 /// The share of a run's work that is done: a run of two passes is half done after the first.

@@ -90,7 +90,9 @@ impl Course {
     /// All requests of a hedge, each as late as it can be.
     #[must_use]
     fn hedged(self, hedge: &Hedge) -> Course {
-        let more = hedge.delay.times(u64::from(hedge.max) - 1);
+        // What is measured has no bound of its own but the time of a request.
+        let longest = hedge.delay.longest().unwrap_or(self.wall.to);
+        let more = longest.times(u64::from(hedge.max) - 1);
         let wall = Span { from: self.wall.from, to: self.wall.to + more };
         Course { requests: product(self.requests, Some(u64::from(hedge.max))), wall, ..self }
     }

@@ -2,6 +2,7 @@
 //! where a retried job goes.
 
 use super::answers::AnswerKind;
+use super::hedge_words;
 use super::ladder::{Ladder, attempts_bound};
 use super::words;
 use super::worst::unit;
@@ -177,15 +178,15 @@ fn hedging(hedge: &Hedge, kinds: &[AnswerKind]) -> Repetition {
         max_attempts: Some(max),
         ladder: Ladder::own(&RetryPolicy {
             max_attempts: Some(u32::from(hedge.max)),
-            backoff: Backoff::Fixed(hedge.delay),
+            backoff: Backoff::Fixed(hedge.delay.at_first().unwrap_or_default()),
             ..RetryPolicy::ONCE
         }),
-        wait_words: format!("one more every {} while none is back{at_once}", words::duration(hedge.delay)),
-        hint_words: if hedge.obeys_hints {
-            "the first to succeed wins, the others are dropped; a hint of a failure says when the next goes out".into()
-        } else {
-            "the first to succeed wins, the others are dropped".into()
-        },
+        wait_words: format!(
+            "one more {} while none is back{at_once}{}",
+            hedge_words::pace(&hedge.delay),
+            hedge_words::bounds(hedge)
+        ),
+        hint_words: hedge_words::hints(hedge).into(),
         hint_bound: None,
         holds_worker: true,
         timeout: None,

@@ -146,14 +146,12 @@ fn of_client(scenario: &Scenario, class: &TrafficClass, client: &Client, steps: 
             let sharing = Sharing::of(scenario, class, guard.scope);
             bounds.extend(of_guard(scenario, class, client, at, guard, sharing, steps));
         }
-        if let Some(policy) = element.role.policy()
-            && let Some(settings) = &policy.budget
-        {
-            if policy.budget_scope.ends_with_task() {
-                bounds.push(short_lived(&element.name, "budget", policy.budget_scope));
+        if let Some((settings, scope)) = element.role.budget() {
+            if scope.ends_with_task() {
+                bounds.push(short_lived(&element.name, "budget", scope));
                 continue;
             }
-            bounds.push(budget(&element.name, settings, Sharing::of(scenario, class, policy.budget_scope)));
+            bounds.push(budget(&element.name, settings, Sharing::of(scenario, class, scope)));
         }
     }
     bounds

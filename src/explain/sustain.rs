@@ -12,7 +12,7 @@ use super::warning::{Code, Warning};
 use crate::policy::answer::Answer;
 use crate::policy::guard::Scope;
 use crate::policy::retry_budget::RetryBudget;
-use crate::policy::{Client, RetryPolicy};
+use crate::policy::{Client, Element, RetryPolicy, Role};
 use crate::provider::capacity::Late;
 use crate::provider::{Abandoned, Capacity};
 use crate::scenario::Scenario;
@@ -39,6 +39,8 @@ pub struct Sustain {
     pub queue: Option<SimDuration>,
     /// The longest that some caller waits for an answer; `None` where nobody gives up.
     pub patience: Option<SimDuration>,
+    /// Whether some client sends again what is late, while the servers may have done with the first for nobody.
+    pub hedges: bool,
     /// What becomes of those whose callers have left.
     pub abandoned: Abandoned,
     /// What becomes of those who cannot be answered in time.
@@ -73,9 +75,9 @@ impl Sustain {
                 load += rate * work / per_second;
                 if open > 0.0 {
                     open_load += open * work / per_second;
-                    let reserve = |policy: &RetryPolicy| reserve(policy, class) / calls;
+                    let reserve = |budget: &RetryBudget, scope| reserve(budget, scope, class) / calls;
                     failing_load += open * work * attempts(client, capacity, reserve) / per_second;
-                    earned_load += open * work * attempts(client, capacity, |_| 0.0) / per_second;
+                    earned_load += open * work * attempts(client, capacity, |_, _| 0.0) / per_second;
                 }
                 requests += rate;
                 // Who never gives up is no reason for more requests.
@@ -91,6 +93,8 @@ impl Sustain {
         let late = capacity.late;
         let enough = |patience: SimDuration| (patience.as_secs_f64() * per_second / mean_work).floor() as u64 + 1;
         let enough_room = patience.filter(|_| mean_work > 0.0).map(enough);
+        let mut clients = scenario.traffic.iter().flat_map(|class| scenario.clients_of(class));
+        let hedges = clients.any(|client| client.hedge().is_some());
         let sessions = scenario.traffic.iter().map(TrafficClass::sessions).sum();
         Some(Sustain {
             servers,
@@ -101,6 +105,7 @@ impl Sustain {
             reserved_load: if failing_load > earned_load { failing_load - earned_load } else { 0.0 },
             queue,
             patience,
+            hedges,
             abandoned,
             late,
             enough_room,
@@ -109,11 +114,19 @@ impl Sustain {
 
     /// Whether all answers can come too late.
     pub fn can_be_late(&self) -> bool {
+        if self.doubles() {
+            return true;
+        }
         let Some(patience) = self.patience else { return false };
         // What is in service is finished for nobody, also where the server looks who still waits.
         self.abandoned != Abandoned::Cancelled
             && self.late == Late::Served
             && self.queue.is_none_or(|queue| queue > patience)
+    }
+
+    /// Whether a queue alone makes work for nobody: what waits for too long is sent again, and all of it is served.
+    pub fn doubles(&self) -> bool {
+        self.hedges && self.abandoned == Abandoned::Served && self.late == Late::Served
     }
 
     /// Whether callers who retry ask for more than the servers do.
@@ -146,15 +159,15 @@ pub(super) fn warning(scenario: &Scenario) -> Option<Warning> {
     let sustain = Sustain::of(scenario).filter(|sustain| sustain.is_possible() && sustain.load < 1.0)?;
     let capacity = scenario.provider.capacity.as_ref()?;
     let clients = scenario.traffic.iter().flat_map(|class| scenario.clients_of(class));
-    let (client, layer) =
-        clients.flat_map(|client| client.elements().iter().map(move |element| (client, element))).find(
-            |(_, element)| element.role.policy().is_some_and(|policy| of_layer(policy, capacity, f64::INFINITY) > 1.0),
-        )?;
+    let (client, layer) = clients
+        .flat_map(|client| client.elements().iter().map(move |element| (client, element)))
+        .find(|(_, element)| of_element(element, capacity, f64::INFINITY) > 1.0)?;
     // A fifth less than what the servers have left for retries.
     let hundredths = (80.0 * (1.0 / sustain.load - 1.0)).floor();
     let message =
         "when an overload is over, retries can keep the servers busy for callers who have left, and it goes on";
-    let path = format!("clients.{}.layers.{}.budget", client.name, layer.name);
+    let inside = if matches!(layer.role, Role::Hedge(_)) { "hedge.budget" } else { "budget" };
+    let path = format!("clients.{}.layers.{}.{inside}", client.name, layer.name);
     if hundredths < 1.0 {
         let hint = "ask for less, or let fewer wait: with `provider.capacity.queue`".to_owned();
         return Some(Warning { code: Code::OverloadOutlivesCause, message: message.to_owned(), hint, path });
@@ -175,7 +188,7 @@ fn of_loops(scenario: &Scenario, capacity: &Capacity, class: &TrafficClass) -> f
             let own = service_time(scenario, capacity, class, step);
             let waits = client.innermost_timeout().map_or(own, SimDuration::as_secs_f64);
             // What has no end takes all of a session's time.
-            match attempts(client, capacity, |_| f64::INFINITY) {
+            match attempts(client, capacity, |_, _| f64::INFINITY) {
                 endless if endless.is_infinite() => most = most.max(own / waits.max(1e-9)),
                 attempts => (work, time) = (work + attempts * own, time + attempts * waits),
             }
@@ -198,16 +211,29 @@ fn service_time(scenario: &Scenario, capacity: &Capacity, class: &TrafficClass, 
 
 /// The requests of one call that never succeeds, in the long run: a budget lets through what it is paid for.
 ///
-/// `reserve` is how many retries of each call the reserves of a layer's budgets pay, if it has any.
-fn attempts(client: &Client, capacity: &Capacity, reserve: impl Fn(&RetryPolicy) -> f64) -> f64 {
-    let elements = client.elements().iter().filter_map(|element| element.role.policy());
-    elements.map(|policy| of_layer(policy, capacity, reserve(policy))).product()
+/// `reserve` is how many retries of each call the reserves of an element's budgets pay, if it has any.
+fn attempts(client: &Client, capacity: &Capacity, reserve: impl Fn(&RetryBudget, Scope) -> f64) -> f64 {
+    let of = |element: &Element| {
+        let reserve = element.role.budget().map_or(0.0, |(budget, scope)| reserve(budget, scope));
+        of_element(element, capacity, reserve)
+    };
+    client.elements().iter().map(of).product()
+}
+
+/// The same of one element, for each call that comes to it.
+fn of_element(element: &Element, capacity: &Capacity, reserve: f64) -> f64 {
+    let paid = element.role.budget().map_or(f64::INFINITY, |(budget, _)| pays_for(budget, reserve));
+    match &element.role {
+        // What is late is sent again, whatever comes of it.
+        Role::Hedge(hedge) => f64::from(hedge.max).min(1.0 + paid),
+        role => role.policy().map_or(1.0, |policy| of_layer(policy, capacity, paid)),
+    }
 }
 
 /// The retries in a second that are always there for the calls of a class: in each instance of the budget.
-fn reserve(policy: &RetryPolicy, class: &TrafficClass) -> f64 {
-    let Some(RetryBudget::Deposits(deposits)) = &policy.budget else { return 0.0 };
-    let instances = match policy.budget_scope {
+fn reserve(budget: &RetryBudget, scope: Scope, class: &TrafficClass) -> f64 {
+    let RetryBudget::Deposits(deposits) = budget else { return 0.0 };
+    let instances = match scope {
         Scope::Worker => class.workers().max(1),
         Scope::Process => class.processes(),
         Scope::Class | Scope::Client | Scope::Global => 1,
@@ -218,23 +244,29 @@ fn reserve(policy: &RetryPolicy, class: &TrafficClass) -> f64 {
     f64::from(deposits.per_second) * f64::from(instances)
 }
 
-fn of_layer(policy: &RetryPolicy, capacity: &Capacity, reserve: f64) -> f64 {
+/// The same of a retry layer whose budget, if any, pays for so many retries of each call.
+fn of_layer(policy: &RetryPolicy, capacity: &Capacity, paid: f64) -> f64 {
     if !policy.retry_on.matches(&Answer::TIMED_OUT) && !policy.retry_on.matches(&capacity.refusal()) {
         return 1.0;
     }
     let most = policy.max_attempts.map_or(f64::INFINITY, f64::from);
-    let paid = match &policy.budget {
-        None | Some(RetryBudget::ActiveShare(_)) => f64::INFINITY,
-        // What comes back with time pays for as many as it can, however few calls there are.
-        Some(RetryBudget::Quota(quota)) if quota.refill_thousandths > 0 => f64::INFINITY,
-        // Nothing is given back while nothing succeeds.
-        Some(RetryBudget::Quota(quota)) => f64::from(quota.deposit) / f64::from(quota.cost.max(1)),
-        // Each failure is one of a call: where all of them fail, no share below all of them leaves a retry.
-        Some(RetryBudget::Throttle(_) | RetryBudget::FailureShare(_)) => 0.0,
-        Some(RetryBudget::Deposits(deposits)) if deposits.per_second == 0 => deposits.pays_for(),
-        Some(RetryBudget::Deposits(deposits)) => deposits.pays_for() + reserve,
-    };
     most.min(1.0 + paid)
+}
+
+/// The retries that a budget pays for with each call, in the long run, while nothing succeeds; `reserve` of them out of its
+/// reserve.
+fn pays_for(budget: &RetryBudget, reserve: f64) -> f64 {
+    match budget {
+        RetryBudget::ActiveShare(_) => f64::INFINITY,
+        // What comes back with time pays for as many as it can, however few calls there are.
+        RetryBudget::Quota(quota) if quota.refill_thousandths > 0 => f64::INFINITY,
+        // Nothing is given back while nothing succeeds.
+        RetryBudget::Quota(quota) => f64::from(quota.deposit) / f64::from(quota.cost.max(1)),
+        // Each failure is one of a call: where all of them fail, no share below all of them leaves a retry.
+        RetryBudget::Throttle(_) | RetryBudget::FailureShare(_) => 0.0,
+        RetryBudget::Deposits(deposits) if deposits.per_second == 0 => deposits.pays_for(),
+        RetryBudget::Deposits(deposits) => deposits.pays_for() + reserve,
+    }
 }
 
 #[cfg(test)]
@@ -295,5 +327,31 @@ mod tests {
         let set = warned.hint.trim_start_matches("set `").trim_end_matches('`').replacen(" = ", "=", 1);
         let source = Source { sets: &[set], ..Source::new("metastable.toml", &text) };
         assert_eq!(warning(&load(&source).unwrap()), None);
+    }
+
+    #[test]
+    fn a_hedge_may_keep_an_overload_alive_although_nobody_gives_up() {
+        // By hand: 6 a second of 0.1 s are 0.6 of one server, and twice that where everything is late.
+        let load = |more: &str, set: &str| {
+            let text = format!(
+                "horizon = \"1h\"\n[provider]\n{more}\ncapacity.servers = 1\n[clients.one]\n\
+                 layers = [{{ name = \"late\", hedge = {{ max = 2, delay = \"1s\" }} }}]\n[traffic.turn]\nkind = \"turns\"\n\
+                 client = \"one\"\narrivals = {{ poisson = \"6/s\" }}\n\
+                 steps = [{{ name = \"say\", input_tokens = 1, latency = \"100ms\" }}]\n"
+            );
+            let sets = [set.to_owned()];
+            let sets = if set.is_empty() { &[][..] } else { &sets[..] };
+            load(&Source { sets, ..Source::new("hedged.toml", &text) }).unwrap()
+        };
+        let sustain = Sustain::of(&load("", "")).unwrap();
+        assert!((sustain.failing_load - 1.2).abs() < 1e-9 && sustain.patience.is_none() && sustain.is_possible());
+        for notices in ["skipped", "dequeued", "cancelled"] {
+            let scenario = load(&format!("abandoned = \"{notices}\""), "");
+            assert!(!Sustain::of(&scenario).unwrap().is_possible());
+        }
+        let warned = warning(&load("", "")).unwrap();
+        assert_eq!(warned.path, "clients.one.layers.late.hedge.budget");
+        let set = warned.hint.trim_start_matches("set `").trim_end_matches('`').replacen(" = ", "=", 1);
+        assert_eq!(warning(&load("", &set)), None);
     }
 }

@@ -70,6 +70,10 @@ pub(super) fn class_metrics(
         table.push(("cached_input_tokens", count(total.cached.cached)));
         table.push(("cached_input_share", ratio(total.cached.cached, total.cached.input)));
     }
+    if scenario.clients_of(class).any(|client| client.hedge().is_some()) {
+        table.push(("hedges", count(counts.hedges)));
+        table.push(("suppressed_hedges", count(counts.suppressed_hedges)));
+    }
     if class.workers() > 0 {
         table.push(("worker_time_s", worker_time(class, scenario.is_moved(class), counts, window)));
     }

@@ -115,6 +115,10 @@ pub struct Counts {
     pub short_circuited: u64,
     /// Retries that a retry budget did not allow.
     pub suppressed: u64,
+    /// Requests of those calls that a hedge sent beside others.
+    pub hedges: u64,
+    /// Such requests that a budget, or the number that were out, did not allow.
+    pub suppressed_hedges: u64,
     /// Requests of those calls that the server really carried out.
     pub effects: u64,
     /// Those of them that did the step of a task once more.
@@ -359,6 +363,8 @@ impl Counts {
         self.requests_with_429 += other.requests_with_429;
         self.short_circuited += other.short_circuited;
         self.suppressed += other.suppressed;
+        self.hedges += other.hedges;
+        self.suppressed_hedges += other.suppressed_hedges;
         self.effects += other.effects;
         self.repeated_effects += other.repeated_effects;
         self.failed_with_effect += other.failed_with_effect;

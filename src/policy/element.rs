@@ -2,8 +2,10 @@
 //! request and the job.
 
 use super::fallback::Fallback;
+use super::guard::Scope;
 use super::hedge::Hedge;
 use super::retry::RetryPolicy;
+use super::retry_budget::RetryBudget;
 
 /// Where an element belongs; kinds never decrease from the inside to the outside of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,6 +82,17 @@ impl Role {
             Role::Retry(policy) | Role::Queue(policy, _) => Some(policy),
             Role::Fallback(fallback) => Some(fallback.policy()),
             Role::Guard(_) | Role::Hedge(_) => None,
+        }
+    }
+
+    /// The budget that pays for its retries or hedges, where it has one, and who shares it.
+    pub fn budget(&self) -> Option<(&RetryBudget, Scope)> {
+        match self {
+            Role::Hedge(hedge) => hedge.budget.as_ref().map(|(budget, scope)| (budget, *scope)),
+            role => {
+                let policy = role.policy()?;
+                Some((policy.budget.as_ref()?, policy.budget_scope))
+            }
         }
     }
 

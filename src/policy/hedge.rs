@@ -4,6 +4,9 @@
 
 use super::answer::{Answer, Hint};
 use super::classify::Classification;
+use super::guard::Scope;
+use super::hedge_delay::HedgeDelay;
+use super::retry_budget::RetryBudget;
 use crate::units::SimDuration;
 
 /// The settings of a hedge.
@@ -11,8 +14,8 @@ use crate::units::SimDuration;
 pub struct Hedge {
     /// The most requests that are out for one, the first included; from 2 to [`Hedge::MOST`].
     pub max: u8,
-    /// How long after the last request the next one goes out; zero sends all at once.
-    pub delay: SimDuration,
+    /// How long after the last request the next one goes out.
+    pub delay: HedgeDelay,
     /// Failures after which the others may still win. Any other failure ends the request at once, as a success does.
     pub goes_on_after: Classification,
     /// Whether such a failure sends the next request at once instead of waiting out the delay (as gRPC does).
@@ -20,6 +23,12 @@ pub struct Hedge {
     /// Whether a hint that comes with such a failure says when the next request goes out, or that none does (as gRPC's
     /// pushback).
     pub obeys_hints: bool,
+    /// What pays for every request but the first, and who shares it. What enters it is a request of the hedge's caller.
+    pub budget: Option<(RetryBudget, Scope)>,
+    /// The most requests, first ones left out, that are out at once of all who share this; at least 1.
+    pub at_most_out: Option<u32>,
+    /// Who shares the number that are out, and what is measured for the delay.
+    pub scope: Scope,
 }
 
 /// What a failure that ends nothing does to the next request of a hedge.

@@ -182,14 +182,7 @@ impl RetryBudget {
                 if !wants_retry {
                     return None;
                 }
-                quota.refill(tokens, now);
-                let cost = quota.cost_of(answer);
-                let left = tokens.thousandths.checked_sub(u64::from(cost) * 1_000)?;
-                if left < u64::from(quota.leaves) * 1_000 {
-                    return None;
-                }
-                (tokens.thousandths, tokens.kept) = (left, cost);
-                Some(cost)
+                quota.pay(tokens, quota.cost_of(answer), now)
             }
             (RetryBudget::Throttle(throttle), BudgetState::Tokens(tokens)) => {
                 tokens.thousandths = tokens.thousandths.saturating_sub(1_000);
@@ -269,7 +262,7 @@ impl RetryBudget {
 }
 
 impl Throttle {
-    fn allows(&self, tokens: &Tokens) -> bool {
+    pub(super) fn allows(&self, tokens: &Tokens) -> bool {
         tokens.thousandths * 2 > u64::from(self.max_tokens) * 1_000
     }
 }
@@ -277,6 +270,17 @@ impl Throttle {
 impl Quota {
     fn give(&self, tokens: &mut Tokens, thousandths: u64) {
         tokens.thousandths = tokens.thousandths.saturating_add(thousandths).min(u64::from(self.capacity) * 1_000);
+    }
+
+    /// Takes the cost of a retry, where there is enough.
+    pub(super) fn pay(&self, tokens: &mut Tokens, cost: u32, now: SimTime) -> Option<u32> {
+        self.refill(tokens, now);
+        let left = tokens.thousandths.checked_sub(u64::from(cost) * 1_000)?;
+        if left < u64::from(self.leaves) * 1_000 {
+            return None;
+        }
+        (tokens.thousandths, tokens.kept) = (left, cost);
+        Some(cost)
     }
 
     /// Gives what has come back with the whole seconds since the last time.
@@ -289,7 +293,7 @@ impl Quota {
         self.give(tokens, seconds.saturating_mul(self.refill_thousandths));
     }
 
-    fn cost_of(&self, answer: &Answer) -> u32 {
+    pub(super) fn cost_of(&self, answer: &Answer) -> u32 {
         self.costs.iter().find(|(kind, _)| kind.matches(answer)).map_or(self.cost, |(_, cost)| *cost)
     }
 }
@@ -307,10 +311,6 @@ impl BudgetState {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn quota(cost: u32) -> RetryBudget {
-        RetryBudget::Quota(settings(cost))
-    }
 
     fn settings(cost: u32) -> Quota {
         Quota {
@@ -351,7 +351,7 @@ mod tests {
     fn a_quota_of_500_pays_for_100_or_50_or_35_retries() {
         // By hand, and as the AWS SDKs were measured: floor(500 / cost).
         for (cost, retries) in [(5, 100), (10, 50), (14, 35)] {
-            let budget = quota(cost);
+            let budget = RetryBudget::Quota(settings(cost));
             let mut state = budget.full();
             let paid = (0..1_000)
                 .filter(|_| budget.failed(&mut state, &Answer::refused(500), true, SimTime::ZERO).is_some())
@@ -362,7 +362,7 @@ mod tests {
 
     #[test]
     fn a_quota_never_exceeds_its_capacity() {
-        let budget = quota(5);
+        let budget = RetryBudget::Quota(settings(5));
         let mut state = budget.full();
         budget.succeeded(&mut state, None);
         budget.succeeded(&mut state, Some(5));

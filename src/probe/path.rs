@@ -72,7 +72,7 @@ impl Budgets {
         Budgets(vec![None; client.elements().len()])
     }
 
-    fn of(&mut self, element: usize, budget: &RetryBudget) -> &mut BudgetState {
+    pub(super) fn of(&mut self, element: usize, budget: &RetryBudget) -> &mut BudgetState {
         self.0[element].get_or_insert_with(|| budget.full())
     }
 
@@ -204,7 +204,7 @@ fn go<D: Draws, F: Fn(usize, u32, u64) -> D>(
                     return (path, now);
                 }
                 let (ended, answer) = if let Some(hedge) = client.hedge() {
-                    hedged(client, hedge, script, &states, now, &mut path.attempts)
+                    hedged(client, hedge, script, &states, now, world.budgets, &mut path.attempts)
                 } else {
                     let (ended, answer) = ask(client, script, &states, now, sent);
                     path.attempts.push(Attempt {

@@ -141,7 +141,7 @@ fn guard() -> Value {
 
 fn definitions() -> Value {
     let mut class: Map<String, Value> = CLASS_LEAVES.iter().map(|key| ((*key).to_owned(), leaf())).collect();
-    for key in ["admitted_input_tokens", "cached_input_tokens", "cached_input_share"] {
+    for key in ["admitted_input_tokens", "cached_input_tokens", "cached_input_share", "hedges", "suppressed_hedges"] {
         class.insert(key.into(), leaf());
     }
     class.insert("responses".into(), open_leaves("Requests by what was answered: a status, `timeout` or `dropped`."));

@@ -44,6 +44,7 @@ pub fn conditions(sustain: &Sustain) -> Vec<String> {
         ];
     }
     let late = match (sustain.queue, sustain.patience) {
+        _ if sustain.doubles() => "what waits too long is sent again, and served for nobody".to_owned(),
         (_, None) => "nobody gives up, so that every answer is in time".to_owned(),
         (None, Some(patience)) => {
             format!("the queue has no end and callers wait {}", words::duration(patience))

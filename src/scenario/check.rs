@@ -51,9 +51,7 @@ pub(super) fn check(parts: &Parts<'_>, faults: &Faults) {
     }
     limit_check::check(parts, faults);
     check_cache(parts, faults);
-    check_hedges(parts, faults);
     check_stopped_answers(parts, faults);
-    check_ways(parts, faults);
     let instant = has_instant_refusals(parts.provider);
     for read in parts.clients.iter().flatten() {
         check_line(&read.client, parts, faults);
@@ -73,22 +71,14 @@ fn check_stopped_answers(parts: &Parts<'_>, faults: &Faults) {
     let mut stopping = limits.filter(|limit| limit.terms.as_ref().is_some_and(|terms| terms.when_used_up.is_some()));
     let Some(limit) = stopping.next() else { return };
     for class in parts.classes.iter().flatten() {
-        let own = parts.client_of(class).map(|read| &read.client);
-        let others = class.others.iter().map(|other| &other.settings.client);
-        let message = match own.into_iter().chain(others).find(|client| client.hedge().is_some()) {
-            Some(client) => format!("`{}` hedges, which is not modelled where a limit stops answers", client.name),
-            None if class.class.has_groups() => {
-                let name = &class.class.name;
-                format!("steps of `{name}` run at once, which is not modelled where a limit stops answers")
-            }
-            None if matches!(parts.provider.network, Some(Some(_))) => {
-                "requests travel, which is not modelled where a limit stops answers".to_owned()
-            }
-            None if !matches!(parts.provider.network, Some(None)) => {
-                "requests travel, which is not modelled where a limit stops answers".to_owned()
-            }
-            None => continue,
+        let what = if class.class.has_groups() {
+            format!("steps of `{}` run at once", class.class.name)
+        } else if matches!(parts.provider.network, Some(None)) {
+            continue;
+        } else {
+            "requests travel".to_owned()
         };
+        let message = format!("{what}, which is not modelled where a limit stops answers");
         let hint = format!("leave that out, or `when_used_up` of `{}`", limit.name);
         faults.add(Fault::new(class.client, message).hint(hint));
     }
@@ -109,39 +99,6 @@ fn check_cache(parts: &Parts<'_>, faults: &Faults) {
     }
 }
 
-/// Where servers are few, only one request of a caller can wait for them.
-fn check_hedges(parts: &Parts<'_>, faults: &Faults) {
-    if !matches!(parts.provider.capacity, Some(Some(_))) {
-        return;
-    }
-    for class in parts.classes.iter().flatten() {
-        let own = parts.client_of(class).map(|read| &read.client);
-        let others = class.others.iter().map(|other| &other.settings.client);
-        if let Some(client) = own.into_iter().chain(others).find(|client| client.hedge().is_some()) {
-            let message = format!("`{}` hedges, which is not modelled where servers are limited", client.name);
-            faults.add(Fault::new(class.client, message).hint("leave the hedge out, or `provider.capacity`"));
-        }
-    }
-}
-
-/// Hedges look at requests that are with the provider.
-fn check_ways(parts: &Parts<'_>, faults: &Faults) {
-    if !matches!(parts.provider.network, Some(Some(_))) {
-        return;
-    }
-    for class in parts.classes.iter().flatten() {
-        let own = parts.client_of(class).map(|read| &read.client);
-        let others = class.others.iter().map(|other| &other.settings.client);
-        let hedging = own.into_iter().chain(others).find(|client| client.hedge().is_some());
-        let what = match hedging {
-            Some(client) => format!("`{}` hedges", client.name),
-            None => continue,
-        };
-        let message = format!("{what}, which is not modelled where requests travel");
-        faults.add(Fault::new(class.client, message).hint("leave that out, or `provider.network`"));
-    }
-}
-
 /// Turns have neither a queue nor workers.
 fn check_turns(class: &ReadClass, parts: &Parts<'_>, faults: &Faults) {
     let Some(ReadClient { client, .. }) = parts.client_of(class).filter(|_| class.class.is_live()) else { return };
@@ -152,9 +109,13 @@ fn check_turns(class: &ReadClass, parts: &Parts<'_>, faults: &Faults) {
     }
     let others = class.others.iter().map(|other| &other.settings.client);
     let elements: Vec<&Element> = std::iter::once(client).chain(others).flat_map(Client::elements).collect();
-    let has_own = |element: &&&Element| {
-        element.role.policy().is_some_and(|policy| policy.budget.is_some() && policy.budget_scope == Scope::Worker)
-    };
+    let has_own = |element: &&&Element| element.role.budget().is_some_and(|(_, scope)| scope == Scope::Worker);
+    let counts_alone =
+        |element: &&&Element| matches!(&element.role, Role::Hedge(hedge) if hedge.scope == Scope::Worker);
+    if let Some(hedge) = elements.iter().find(counts_alone) {
+        let message = format!("turns have no workers, and each would count the hedges of `{}` alone", hedge.name);
+        faults.add(Fault::new(class.client, message).hint(r#"write scope = "process" in the hedge, or leave it out"#));
+    }
     if let Some(layer) = elements.iter().find(has_own) {
         let message = format!("turns have no workers, and each would have its own budget of `{}`", layer.name);
         faults.add(Fault::new(class.client, message).hint(r#"write scope = "process" in the budget, or leave it out"#));

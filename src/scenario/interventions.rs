@@ -11,7 +11,7 @@ use super::step_clients::{self, Known};
 use super::traffic::ReadClass;
 use super::workers;
 use crate::document::{Fault, Faults, Field, Node, Reader, Table, Value, near};
-use crate::policy::{Client, Mechanism, Scope};
+use crate::policy::{Client, Mechanism, Role, Scope};
 use crate::units::{SimDuration, SimTime, parse};
 
 /// Something that is done at a certain time.
@@ -196,8 +196,8 @@ fn moved(
     let clients = known.read.get(read.class.client)?.iter().map(|read| &read.client).chain(others);
     for element in clients.flat_map(Client::elements) {
         let of_worker = |scope: Scope| matches!(scope, Scope::Worker | Scope::Process);
-        let budget =
-            element.role.policy().is_some_and(|policy| policy.budget.is_some() && of_worker(policy.budget_scope));
+        let budget = element.role.budget().is_some_and(|(_, scope)| of_worker(scope))
+            || matches!(&element.role, Role::Hedge(hedge) if of_worker(hedge.scope));
         let guard = element.role.guard().and_then(|guard| guards.get(guard)?.as_ref());
         if budget || guard.is_some_and(|read| of_worker(read.guard.scope)) {
             let message = format!("has `{}` for each worker or process, and its jobs would leave these", element.name);

@@ -7,8 +7,7 @@
 use crate::observe::ledger::ClassLedger;
 use crate::provider::terms::Size;
 use crate::provider::{Fare, Prices, Provider};
-use crate::sim::groups::Groups;
-use crate::sim::record::{NO_TASK, Run};
+use crate::sim::record::Run;
 use crate::sim::station::{Job, NOBODY, Stage};
 use crate::units::SimTime;
 
@@ -40,8 +39,6 @@ struct Item {
 struct Desk {
     /// By run, its request in flight.
     runs: Vec<Option<Item>>,
-    /// By flight of a hedge, its request.
-    flights: Vec<Option<Item>>,
     accounts: Vec<Account>,
     free: Vec<u32>,
     /// By the slot of a task, or of its run where it has none, its account.
@@ -100,11 +97,11 @@ impl<'a> Billing<'a> {
         }
     }
 
-    /// A run of a class has sent a request that is billed so, if at all; its service ends no later than `cut`.
+    /// A run of a class, of the task with this slot or of the run with it, has sent a request that is billed so, if at all; its service ends no later than `cut`.
     pub(super) fn keep(
         &mut self,
         (class, run): (u16, u32),
-        groups: &Groups,
+        home: u32,
         record: &Run,
         fare: Option<Fare>,
         cut: Option<SimTime>,
@@ -114,7 +111,7 @@ impl<'a> Billing<'a> {
             if let Some(at) = cut {
                 fare.cut(at);
             }
-            item(desk, home(groups, run, record), record, fare)
+            item(desk, home, record, fare)
         });
         put(&mut desk.runs, run, item);
     }
@@ -131,20 +128,6 @@ impl<'a> Billing<'a> {
         take(&mut self.desks[class as usize].runs, run);
     }
 
-    /// What the run has sent is a flight of its hedge.
-    pub(super) fn take_off(&mut self, class: u16, run: u32, flight: u32) {
-        let desk = &mut self.desks[class as usize];
-        let item = take(&mut desk.runs, run);
-        put(&mut desk.flights, flight, item);
-    }
-
-    /// The flight is the run's request again.
-    pub(super) fn enter(&mut self, class: u16, flight: u32, run: u32) {
-        let desk = &mut self.desks[class as usize];
-        let item = take(&mut desk.flights, flight);
-        put(&mut desk.runs, run, item);
-    }
-
     /// The run's request has come back, or will not within the run; `received` says whether with all that was wanted.
     pub(super) fn land(&mut self, class: u16, run: u32, received: bool, ledger: &mut ClassLedger) {
         let Some(item) = take(&mut self.desks[class as usize].runs, run) else { return };
@@ -154,9 +137,8 @@ impl<'a> Billing<'a> {
     }
 
     /// A request goes to the servers.
-    pub(super) fn comes_to_servers(&mut self, id: u32, job: &Job, groups: &Groups, record: &Run, size: Size) {
+    pub(super) fn comes_to_servers(&mut self, id: u32, job: &Job, home: u32, record: &Run, size: Size) {
         let desk = &mut self.desks[job.class as usize];
-        let home = home(groups, job.run, record);
         let item = item(desk, home, record, Fare::served(size, &job.course, job.course.written));
         desk.accounts[item.account as usize].open += 1;
         put(&mut self.jobs, id, Some(item));
@@ -193,11 +175,6 @@ impl<'a> Billing<'a> {
         bill.retries += if item.is_retry { cost } else { 0 };
         bill.unreceived += if received { 0 } else { cost };
     }
-}
-
-/// The slot of the task of a run, or of the run itself or of the one that waits for it, where the task has none.
-fn home(groups: &Groups, run: u32, record: &Run) -> u32 {
-    if record.slot == NO_TASK { groups.home(run) } else { record.slot }
 }
 
 fn item(desk: &Desk, home: u32, record: &Run, fare: Fare) -> Item {

@@ -22,8 +22,6 @@ pub(super) enum Event {
     RetryWaitEnds { class: u16, run: u32 },
     /// The run's wait for a limiter or a breaker is over.
     LimiterWaitEnds { class: u16, run: u32 },
-    /// One of several requests of a hedge ends.
-    FlightEnds { class: u16, flight: u32 },
     /// A hedge may send one more request.
     HedgeDue { class: u16, run: u32 },
     /// The run's patience in a guard's line is over.
@@ -65,7 +63,6 @@ const REQUEST_ENDS: u64 = 3;
 const RETRY_WAIT_ENDS: u64 = 4;
 const LIMITER_WAIT_ENDS: u64 = 5;
 const PAUSE_ENDS: u64 = 6;
-const FLIGHT_ENDS: u64 = 7;
 const HEDGE_DUE: u64 = 8;
 const LINE_ENDS: u64 = 9;
 const REACHES_SERVER: u64 = 10;
@@ -96,7 +93,6 @@ impl Event {
             Event::RetryWaitEnds { class, run } => (RETRY_WAIT_ENDS, class, run),
             Event::LimiterWaitEnds { class, run } => (LIMITER_WAIT_ENDS, class, run),
             Event::PauseEnds { class } => (PAUSE_ENDS, class, 0),
-            Event::FlightEnds { class, flight } => (FLIGHT_ENDS, class, flight),
             Event::HedgeDue { class, run } => (HEDGE_DUE, class, run),
             Event::LineEnds { class, run } => (LINE_ENDS, class, run),
             Event::ReachesProvider { class, run } => (REACHES_PROVIDER, class, run),
@@ -133,7 +129,6 @@ impl Event {
             | Event::SessionBrings { .. }
             | Event::JobQueued { .. }
             | Event::JobQueuedFirst { .. }
-            | Event::FlightEnds { .. }
             | Event::PauseEnds { .. }
             | Event::ReachesServer { .. }
             | Event::ServiceEnds { .. }
@@ -160,7 +155,6 @@ impl Event {
             JOB_QUEUED_FIRST => Event::JobQueuedFirst { class, task: entity },
             REQUEST_ENDS => Event::RequestEnds { class, run: entity },
             RETRY_WAIT_ENDS => Event::RetryWaitEnds { class, run: entity },
-            FLIGHT_ENDS => Event::FlightEnds { class, flight: entity },
             HEDGE_DUE => Event::HedgeDue { class, run: entity },
             LIMITER_WAIT_ENDS => Event::LimiterWaitEnds { class, run: entity },
             LINE_ENDS => Event::LineEnds { class, run: entity },
@@ -199,7 +193,6 @@ mod tests {
             Event::RetryWaitEnds { class: 3, run: 0 },
             Event::LimiterWaitEnds { class: 3, run: 1 },
             Event::PauseEnds { class: u16::MAX },
-            Event::FlightEnds { class: 5, flight: 9 },
             Event::HedgeDue { class: 0, run: 12 },
             Event::LineEnds { class: 4, run: 9 },
             Event::ReachesProvider { class: 6, run: 2 },

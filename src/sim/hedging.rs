@@ -1,74 +1,48 @@
-//! Requests of hedges. A run has one request in flight unless its client hedges; then each of several is a flight of its
-//! own beside the run's record.
+//! Requests of hedges. A run has one request in flight unless its client hedges; then each of several is a flight: a
+//! record beside the run's, in the same slab, so that servers, ways and limits know it as they know any run's request.
 
-use super::answers::AnswerId;
-use super::marks::Marks;
-use super::record::{PackedSource, Run, Slab};
-use super::services::Served;
+use super::groups::NO_RUN;
 use crate::policy::Hedge;
-use crate::units::{SimDuration, SimTime};
-
-/// One of several requests that are out for one.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Flight {
-    run: u32,
-    /// Its number among the task's requests for the step.
-    ordinal: u32,
-    answer: AnswerId,
-    hint: SimDuration,
-    sent: SimTime,
-    sent_narrow: u16,
-    by: PackedSource,
-    marks: Marks,
-    served: Served,
-    /// Whether an event is pending for it.
-    ends: bool,
-    /// Whether another request has won: its event means nothing any more.
-    is_lost: bool,
-}
-
-impl Flight {
-    /// Puts the flight into its run's record, as if it were its only request.
-    pub(super) const fn enter(&self, record: &mut Run) {
-        record.ordinal = self.ordinal;
-        (record.answer, record.hint, record.by) = (self.answer, self.hint, self.by);
-        (record.sent, record.sent_narrow) = (self.sent, self.sent_narrow);
-        record.marks.enter(self.marks);
-    }
-
-    /// When the first byte of its answer comes.
-    pub(super) const fn first(&self) -> SimTime {
-        self.served.first
-    }
-}
+use crate::units::SimTime;
 
 /// What is out for one run.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Out {
     flights: [u32; Hedge::MOST as usize],
     count: u8,
     /// How many were sent for this request.
     sent: u8,
-    /// Whether the server has forbidden more.
+    /// Whether no more may be sent.
     stopped: bool,
+    /// The flight that was sent first, which is no hedge.
+    first: u32,
+    /// What the last one cost its budget, and one more; 0 where none was paid.
+    paid: u32,
     /// When the next one is due.
     next: Option<SimTime>,
-    /// The requests of the step so far, whichever flight lies in the record.
-    ordinal: u32,
 }
 
-/// All flights of a class.
-#[derive(Debug)]
+impl Default for Out {
+    fn default() -> Self {
+        Out {
+            flights: [NO_RUN; Hedge::MOST as usize],
+            count: 0,
+            sent: 0,
+            stopped: false,
+            first: NO_RUN,
+            paid: 0,
+            next: None,
+        }
+    }
+}
+
+/// All flights of a class; empty where it does not hedge.
+#[derive(Debug, Default)]
 pub(super) struct Hedging {
-    flights: Slab<Flight, ()>,
     /// By run.
     out: Vec<Out>,
-}
-
-impl Default for Hedging {
-    fn default() -> Self {
-        Hedging { flights: Slab::new(0), out: Vec::new() }
-    }
+    /// By flight, the run that it belongs to.
+    run_of: Vec<u32>,
 }
 
 impl Hedging {
@@ -80,33 +54,30 @@ impl Hedging {
         self.out[run as usize] = Out::default();
     }
 
-    /// What was just sent becomes a flight; `ends` says whether its end is known.
-    pub(super) fn take_off(
-        &mut self,
-        run: u32,
-        record: &Run,
-        served: Served,
-        ends: bool,
-        next: Option<SimTime>,
-    ) -> u32 {
-        let flight = self.flights.insert(Flight {
-            run,
-            ordinal: record.ordinal,
-            answer: record.answer,
-            hint: record.hint,
-            sent: record.sent,
-            sent_narrow: record.sent_narrow,
-            by: record.by,
-            marks: record.marks.in_flight(),
-            served,
-            ends,
-            is_lost: false,
-        });
+    /// A record becomes a flight of the run.
+    pub(super) fn take_off(&mut self, run: u32, flight: u32) {
+        if self.run_of.len() <= flight as usize {
+            self.run_of.resize(flight as usize + 1, NO_RUN);
+        }
+        self.run_of[flight as usize] = run;
         let out = &mut self.out[run as usize];
+        if out.sent == 0 {
+            out.first = flight;
+        }
         out.flights[out.count as usize] = flight;
         (out.count, out.sent) = (out.count + 1, out.sent + 1);
-        (out.next, out.ordinal) = (next, record.ordinal);
-        flight
+    }
+
+    /// The run that a flight belongs to; `None` for what is no flight.
+    #[inline]
+    pub(super) fn parent(&self, flight: u32) -> Option<u32> {
+        self.run_of.get(flight as usize).copied().filter(|run| *run != NO_RUN)
+    }
+
+    /// The run of a flight, or the run itself.
+    #[inline]
+    pub(super) fn run_of(&self, run: u32) -> u32 {
+        self.parent(run).unwrap_or(run)
     }
 
     /// How many requests were sent for the run's present one.
@@ -120,9 +91,24 @@ impl Hedging {
         out.sent < hedge.max && !out.stopped
     }
 
-    /// The next one goes out at another time.
-    pub(super) fn postpone(&mut self, run: u32, due: SimTime) {
-        self.out[run as usize].next = Some(due);
+    /// When the next one goes out, if one does.
+    pub(super) fn expect(&mut self, run: u32, due: Option<SimTime>) {
+        self.out[run as usize].next = due;
+    }
+
+    /// Whether one more is to go out at a time that is known.
+    pub(super) fn expects(&self, run: u32) -> bool {
+        self.out[run as usize].next.is_some()
+    }
+
+    /// One more was paid for.
+    pub(super) fn pay(&mut self, run: u32, cost: u32) {
+        self.out[run as usize].paid = cost.saturating_add(1);
+    }
+
+    /// What the last one cost that was paid for.
+    pub(super) fn paid(&self, run: u32) -> Option<u32> {
+        self.out[run as usize].paid.checked_sub(1)
     }
 
     /// No more go out for the run's present request.
@@ -136,29 +122,15 @@ impl Hedging {
         self.out.get(run as usize).is_some_and(|out| out.next == Some(now))
     }
 
-    /// A flight's event has come: the run it belongs to; `None` where it had lost before.
-    pub(super) fn end(&mut self, flight: u32) -> Option<u32> {
-        let known = *self.flights.get(flight);
-        self.flights.remove(flight);
-        if known.is_lost {
-            return None;
-        }
-        let out = &mut self.out[known.run as usize];
+    /// The flight has landed; says whether it was a hedge, not the first that was sent.
+    pub(super) fn land(&mut self, run: u32, flight: u32) -> bool {
+        let out = &mut self.out[run as usize];
         let count = out.count as usize;
         let place = out.flights[..count].iter().position(|other| *other == flight).unwrap_or(0);
         out.flights.copy_within(place + 1..count, place);
         out.count -= 1;
-        Some(known.run)
-    }
-
-    /// A flight as it is known.
-    pub(super) fn flight(&self, flight: u32) -> Flight {
-        *self.flights.get(flight)
-    }
-
-    /// Puts the number of requests back into the record.
-    pub(super) fn leave(&self, run: u32, record: &mut Run) {
-        record.ordinal = self.out[run as usize].ordinal;
+        self.run_of[flight as usize] = NO_RUN;
+        out.first != flight
     }
 
     /// How many are out for the run.
@@ -166,28 +138,8 @@ impl Hedging {
         self.out[run as usize].count
     }
 
-    /// Those that are out for the run.
+    /// Those that are out for the run, in the order of their sending.
     pub(super) fn flights_of(&self, run: u32) -> &[u32] {
         self.out.get(run as usize).map_or(&[], |out| &out.flights[..out.count as usize])
-    }
-
-    /// Puts one of those that are out for the run, which has lost, into its record; says which, and what the server does
-    /// for it, if there was one. No more are due.
-    pub(super) fn lose(&mut self, run: u32, record: &mut Run) -> Option<(u32, Served)> {
-        let out = &mut self.out[run as usize];
-        out.next = None;
-        if out.count == 0 {
-            return None;
-        }
-        out.count -= 1;
-        let flight = out.flights[out.count as usize];
-        let known = self.flights.get_mut(flight);
-        known.enter(record);
-        known.is_lost = true;
-        let (served, ends) = (known.served, known.ends);
-        if !ends {
-            self.flights.remove(flight);
-        }
-        Some((flight, served))
     }
 }

@@ -23,6 +23,7 @@ mod engine;
 mod event;
 pub mod event_queue;
 mod groups;
+mod hedge_limits;
 mod hedging;
 mod line;
 mod marks;

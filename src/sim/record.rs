@@ -231,6 +231,14 @@ impl<T: Copy + Default, S: Copy + Default> Slab<T, S> {
         slot
     }
 
+    /// Stores a copy of a record and of its side entries.
+    pub(super) fn insert_copy(&mut self, of: u32) -> u32 {
+        let slot = self.insert(self.records[of as usize]);
+        let from = of as usize * self.stride;
+        self.side.copy_within(from..from + self.stride, slot as usize * self.stride);
+        slot
+    }
+
     /// Gives the slot back.
     pub(super) fn remove(&mut self, slot: u32) {
         self.free.push(slot);

@@ -15,8 +15,6 @@ pub(super) struct Served {
     pub(super) admitted: bool,
     /// Whether it is known to be for nobody.
     pub(super) wasted: bool,
-    /// When the first byte of the answer comes.
-    pub(super) first: SimTime,
     /// By what name limits know it that are not done with it.
     pub(super) ticket: Ticket,
 }
@@ -31,7 +29,6 @@ impl Served {
             until: left.filter(|_| is_cancelled).map_or(works_until, |at| works_until.min(at)),
             admitted: verdict.admitted,
             wasted: left.is_some(),
-            first: verdict.course.first,
             ticket: Ticket::default(),
         }
     }
@@ -86,10 +83,10 @@ impl FirstTokens {
         self.0[slot] = first;
     }
 
-    /// The answer that came was another one than the last that was sent.
-    pub(super) fn correct(&mut self, run: u32, first: SimTime) {
-        if self.of(run).is_some() {
-            self.0[run as usize] = first;
+    /// The answer of the run's request that came is the run's.
+    pub(super) fn hand_over(&mut self, flight: u32, run: u32) {
+        if let Some(first) = self.of(flight) {
+            self.keep(run, first);
         }
     }
 

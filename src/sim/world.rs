@@ -6,13 +6,13 @@ use crate::policy::circuit_breaker::CircuitBreaker;
 use crate::policy::meter::Meter;
 use crate::policy::retry::LayerState;
 use crate::policy::stack::{Client, Element};
-use crate::policy::{Fallback, Hedge};
+use crate::policy::{Fallback, Hedge, Role};
 use crate::provider::model::WINDOW_STATUS;
 use crate::provider::{Abandoned, CacheState, ModelSet, Provider, Respond};
 use crate::random::stream::mix;
 use crate::random::{Distribution, Key, Seed};
 use crate::scenario::{Act, Scenario};
-use crate::sim::budgets::Budgets;
+use crate::sim::budgets::{Budgets, Hedges};
 use crate::sim::record::{NO_WORKER, Run, own_number};
 use crate::traffic::{ArrivalProcess, Idempotency, TrafficClass};
 use crate::units::SimTime;
@@ -71,6 +71,10 @@ pub(super) struct Stack<'a> {
     pub(super) budgets: Vec<Option<usize>>,
     /// The client's hedge, where it has one.
     pub(super) hedge: Option<&'a Hedge>,
+    /// Which of its elements that is.
+    pub(super) hedge_at: usize,
+    /// Its place among the hedges that look at one another.
+    pub(super) hedge_limit: Option<usize>,
     /// Whether several layers repeat within a call, so that an inner one begins anew in the same call.
     pub(super) nests_in_call: bool,
     /// Whether there are hops between the client and the provider.
@@ -168,10 +172,10 @@ pub(super) mod purpose {
 
 /// All classes of a scenario, compiled.
 pub(super) fn classes(scenario: &Scenario, seed: Seed) -> Vec<Class<'_>> {
-    let budgets = Budgets::of(scenario);
-    let compiled = scenario.traffic.iter().zip(&budgets.places);
+    let (budgets, hedges) = (Budgets::of(scenario), Hedges::of(scenario));
+    let compiled = scenario.traffic.iter().zip(budgets.places.iter().zip(&hedges.places));
     let mut classes: Vec<Class<'_>> =
-        compiled.map(|(settings, budgets)| compile(scenario, seed, settings, budgets)).collect();
+        compiled.map(|(settings, places)| compile(scenario, seed, settings, places)).collect();
     // Classes that share a pool share a workforce; every other class has one of its own.
     let mut of_pool: Vec<Option<(u16, u8)>> = vec![None; scenario.pools.len()];
     let mut forces = 0;
@@ -195,11 +199,14 @@ pub(super) fn classes(scenario: &Scenario, seed: Seed) -> Vec<Class<'_>> {
     classes
 }
 
+/// For each client of a class and each of its elements, the place of what is shared.
+type PlacesOf = Vec<Vec<Option<usize>>>;
+
 fn compile<'a>(
     scenario: &'a Scenario,
     seed: Seed,
     settings: &'a TrafficClass,
-    budgets: &[Vec<Option<usize>>],
+    (budgets, hedges): (&PlacesOf, &PlacesOf),
 ) -> Class<'a> {
     let rows = LayerRows::of(scenario, settings);
     let stacks = scenario.clients_of(settings).enumerate().map(|(n, client)| {
@@ -212,6 +219,8 @@ fn compile<'a>(
             element_words: client.elements().iter().map(|element| Key::word(&element.name)).collect(),
             budgets: budgets[n].clone(),
             hedge: client.hedge(),
+            hedge_at: client.elements().iter().position(|element| matches!(element.role, Role::Hedge(_))).unwrap_or(0),
+            hedge_limit: hedges[n].iter().find_map(|place| *place),
             has_hops: !client.hops().is_empty(),
             hops: client.hops().len(),
             nests_in_call: client.client_elements().iter().filter(|element| begins_anew(element)).count() > 1,

@@ -372,3 +372,27 @@ fn a_log_appears_only_with_the_results() {
     assert_eq!(write().status.code(), Some(2));
     assert_eq!(std::fs::read_to_string(&log).unwrap(), "old");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_log_may_go_down_the_pipe_of_standard_output_but_not_into_its_file() {
+    let lines = |text: &str| text.lines().filter(|line| line.starts_with('{') && line.ends_with('}')).count();
+    let of = |log: &str| output(&["run", &scenario("one_layer"), "--format", "json", "--log", log]);
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("kept.jsonl");
+    assert!(of(kept.to_str().unwrap()).status.success());
+    let kept = std::fs::read_to_string(kept).unwrap();
+    // The log, and then the summary.
+    let piped = of("/dev/stdout");
+    assert!(piped.status.success(), "{}", text(&piped.stderr));
+    let piped = text(&piped.stdout);
+    assert!(piped.starts_with(&kept) && lines(&kept) == 3, "{}", &piped[..200.min(piped.len())]);
+    assert!(piped[kept.len()..].starts_with("{\n"));
+    // Two writers of one file would write over each other.
+    let file = std::fs::File::create(folder.path().join("both")).unwrap();
+    let mut command = retrycast(&["run", &scenario("one_layer"), "--format", "json", "--log", "/dev/stdout"]);
+    let output = command.stdout(file).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said.contains("it is a file that is written to already\nhint: choose another file with --log"), "{said}");
+}

@@ -32,6 +32,7 @@
 //! - `who_refused`: who refused, and what of it the retries have caused.
 //! - `server_side`: what the server did, for whom, how often and how long.
 //! - `several_at_once`: hops and hedges, which send what the application does not see.
+//! - `hedges`: hedges that meet limited servers, a network and an output quota, and what bounds them.
 //! - `labels`: limits of a key, a workspace or an organisation.
 //! - `output_quota`: limits that stop an answer.
 //! - `late`: servers that look who would be late.
@@ -95,6 +96,7 @@ mod guard_runs;
 mod header_grammar;
 #[cfg(feature = "cli")]
 mod headroom;
+mod hedges;
 #[cfg(feature = "cli")]
 mod inputs;
 mod interventions;

@@ -147,7 +147,6 @@ fn what_cannot_stop_an_answer_is_refused() {
     for (stops, layer, expected) in [
         ("when_used_up = \"cut\"", ONCE, "only a limit that is charged for output as it flows"),
         ("charge = \"streaming\"\nwhen_used_up = \"ctu\"", ONCE, "is none of the known words"),
-        (CUT, "max_attempts = 1, timeout = \"90s\" }, { name = \"h\", hedge = { max = 2, delay = \"1s\" }", "hedges"),
     ] {
         let said = said(stops, layer);
         assert!(said.contains(expected), "{stops}: {said}");

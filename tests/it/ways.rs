@@ -150,18 +150,6 @@ fn a_way_that_says_nothing_or_cannot_be_called_back_is_refused() {
             r#"write how long requests travel, such as send = "10ms", or `receive`"#.to_owned()
         )
     );
-    let hedged = far("", "", "").replacen(
-        "layers = [",
-        "layers = [{ name = \"hedge\", hedge = { max = 2, delay = \"1s\" } }, ",
-        1,
-    );
-    assert_eq!(
-        message(&hedged),
-        (
-            "`caller` hedges, which is not modelled where requests travel".to_owned(),
-            "leave that out, or `provider.network`".to_owned()
-        )
-    );
     let group = |more: &str| {
         let steps = ["a", "b"]
             .map(|name| format!("{{ name = \"{name}\", group = \"both\", input_tokens = 1, latency = \"1s\" }}"));

@@ -153,15 +153,27 @@ fn relay(tape: &mut Tape<'_>, sees_calls: bool, has_probes: bool, text: &mut Str
 /// What stands next to the wire: a hedge, and hops. Says whether there is a layer called `gateway`.
 pub(super) fn wire(tape: &mut Tape<'_>, is_jobs: bool, text: &mut String) -> bool {
     let has_hops = tape.seldom();
-    // Whoever hedges cannot meet limited servers.
-    if tape.seldom() && !text.contains("[provider.capacity]") {
+    if tape.seldom() {
         let (name, kind) = if has_hops { ("mesh", ", kind = \"hop\"") } else { ("hedge", "") };
-        let (max, delay) = (tape.of(&[2, 3, 5]), tape.of(&["800ms", "0s", "4s", "15s"]));
+        let (max, delay) = (tape.of(&[2, 3, 5]), tape.of(&["\"800ms\"", "\"0s\"", "\"4s\"", "\"15s\""]));
         let on = tape.of(&["\"any\"", "[503, \"timeout\"]", "[429]"]);
         let after = tape.of(&["wait", "next"]);
+        let delay = tape.of(&[
+            delay,
+            delay,
+            "{ quantile = \"90%\", of_last = 20, after = 3, at_least = \"100ms\" }",
+            "{ quantile = \"50%\", of_last = 5, at_first = \"1s\" }",
+        ]);
+        let bound = tape.of(&[
+            "",
+            ", at_most_out = 2",
+            ", budget = { throttle = { max_tokens = 10, ratio = 0.1 } }",
+            ", budget = { deposits = { ratio = 0.1, per_second = 1 }, scope = \"class\" }, at_most_out = 9, scope = \"process\"",
+            ", budget = { active_share = { share = \"20%\", minimum = 1 } }",
+        ]);
         writeln!(
             text,
-            "  {{ name = \"{name}\"{kind}, hedge = {{ max = {max}, delay = \"{delay}\", on = {on}, after_failure = \"{after}\" }} }},"
+            "  {{ name = \"{name}\"{kind}, hedge = {{ max = {max}, delay = {delay}, on = {on}, after_failure = \"{after}\"{bound} }} }},"
         )
         .unwrap();
     }

@@ -104,6 +104,10 @@ impl<O: Observer> Engine<'_, O> {
                 runs.get_mut(parent).task.requests += std::mem::take(&mut runs.get_mut(run).task.requests);
             }
             self.bill_unanswered(class, run);
+            if self.hedged_run(class, run).is_some() {
+                // Its run says what the worker does.
+                continue;
+            }
             let record = *self.states[class as usize].runs.get(run);
             let activity = match record.doing {
                 Doing::InFlight | Doing::Hanging => self.answers.get(record.answer).activity,
@@ -146,10 +150,6 @@ impl<O: Observer> Engine<'_, O> {
     fn bill_unanswered(&mut self, class: u16, run: u32) {
         let Some(billing) = &mut self.billing else { return };
         let state = &mut self.states[class as usize];
-        for flight in state.hedging.flights_of(run) {
-            billing.enter(class, *flight, run);
-            billing.land(class, run, false, &mut state.ledger);
-        }
         billing.land(class, run, false, &mut state.ledger);
     }
 }

@@ -9,7 +9,6 @@ use crate::sim::deliveries::Watch;
 use crate::sim::marks::Marks;
 use crate::sim::observer::Observer;
 use crate::sim::record::{Doing, NO_TASK, Run, STEP_IS_DONE, Task};
-use crate::sim::world::Class;
 use crate::traffic::WhenOneFails;
 
 impl<O: Observer> Engine<'_, O> {
@@ -131,7 +130,9 @@ impl<O: Observer> Engine<'_, O> {
         let now = self.now();
         let doing = self.states[class as usize].runs.get(member).doing;
         let (standing, is_pending) = match doing {
-            Doing::InFlight | Doing::AtServer | Doing::Hanging if self.hedge_of(class, member).is_some() => {
+            Doing::InFlight | Doing::AtServer | Doing::Hanging | Doing::Travelling
+                if self.hedge_of(class, member).is_some() =>
+            {
                 self.drop_flights(class, member);
                 (Standing::InFlight, false)
             }
@@ -165,8 +166,7 @@ impl<O: Observer> Engine<'_, O> {
 
     /// Whether the run was dropped before this event of it came; then its record is free now.
     pub(super) fn was_dropped(&mut self, class: u16, run: u32) -> bool {
-        let Class { has_groups, follows, .. } = self.classes[class as usize];
-        if !(has_groups || follows) {
+        if !self.classes[class as usize].cancels() {
             return false;
         }
         let runs = &mut self.states[class as usize].runs;

@@ -27,6 +27,7 @@ use super::deliveries::Deliveries;
 use super::event::Event;
 use super::event_queue::EventQueue;
 use super::groups::Groups;
+use super::hedge_limits::HedgeLimits;
 use super::hedging::Hedging;
 use super::origins::Origins;
 use super::record::{Runs, Tasks};
@@ -82,6 +83,12 @@ struct ClassState<'a> {
 }
 
 impl ClassState<'_> {
+    /// The run that stands for the task: of a request of a hedge its run, of a member of a group the run that waits.
+    #[inline]
+    fn home(&self, run: u32) -> u32 {
+        self.groups.home(self.hedging.run_of(run))
+    }
+
     /// Nothing of the task with this slot has reached the provider.
     fn begin_sends(&mut self, slot: u32) {
         if self.sends.len() <= slot as usize {
@@ -105,6 +112,8 @@ struct Engine<'a, O> {
     /// Requests whose answers a limit may stop; `None` where none does.
     streams: Option<Box<Streams>>,
     bank: Bank<'a>,
+    /// What hedges know of one another.
+    hedge_limits: HedgeLimits,
     /// What requests cost, where they do.
     billing: Option<Box<Billing<'a>>>,
     classes: Vec<Class<'a>>,
@@ -237,6 +246,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             events: EventQueue::new(),
             provider: if O::WATCHES_COUNTS { provider.with_shadow() } else { provider },
             billing: if O::WATCHES_COUNTS { billing } else { None },
+            hedge_limits: HedgeLimits::new(scenario, seed),
             bank: if O::WATCHES_COUNTS { bank.noting(scenario, timeline.bins, timeline.bin) } else { bank },
             classes,
             states,
@@ -287,7 +297,6 @@ impl<'a, O: Observer> Engine<'a, O> {
             Event::RequestEnds { class, run } => self.request_ends(class, run),
             Event::RetryWaitEnds { class, run } => self.wait_ends(class, run, WorkerActivity::WaitingRetry),
             Event::LimiterWaitEnds { class, run } => self.wait_ends(class, run, WorkerActivity::WaitingLimiter),
-            Event::FlightEnds { class, flight } => self.flight_ends(class, flight),
             Event::HedgeDue { class, run } => self.hedge_due(class, run),
             Event::LineEnds { class, run } => self.line_ends(class, run),
             Event::PauseEnds { class } => self.pause_ends(class),

@@ -2,7 +2,7 @@
 //! their answers travel is drawn for each request, and drawn again where it is needed: nothing of it is stored.
 
 use super::Engine;
-use crate::policy::Course;
+use crate::policy::{Answer, Course};
 use crate::provider::network::Way;
 use crate::random::Distribution;
 use crate::sim::event::Event;
@@ -40,16 +40,17 @@ impl<O: Observer> Engine<'_, O> {
         let way = self.way(class, run);
         let ends = self.present(class, run, ordinal, way);
         if ends < SimTime::NEVER {
+            // Nothing that travels is cut.
             self.events.push(ends, Rank::Complete, Event::RequestEnds { class, run }.pack());
         }
     }
 
     /// The run's request is on its way, and nobody wants it any more: who leaves before it is there has sent nothing.
-    pub(super) fn turn_back(&mut self, class: u16, run: u32) {
+    pub(super) fn turn_back(&mut self, class: u16, run: u32) -> Answer {
         let ordinal = self.states[class as usize].ordinals[run as usize];
         let way = self.way(class, run);
         self.present(class, run, ordinal, way);
-        self.leave(class, run);
+        self.leave(class, run)
     }
 
     /// The way of the run's last request; `None` where nothing travels.

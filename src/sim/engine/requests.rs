@@ -27,6 +27,11 @@ impl<O: Observer> Engine<'_, O> {
         if self.hedge_of(class, run).is_some() {
             return self.send_hedged(class, run);
         }
+        self.send_off(class, run);
+    }
+
+    /// Sends a request whose end, where it is known, is an event of the run's record.
+    pub(super) fn send_off(&mut self, class: u16, run: u32) {
         let ends = self.transmit(class, run);
         let may_be_cut = self.streams.as_mut().is_some_and(|streams| std::mem::take(&mut streams.is_last));
         if ends < SimTime::NEVER {
@@ -54,7 +59,7 @@ impl<O: Observer> Engine<'_, O> {
             cell.requests += 1;
             state.series.wide_requests[record.call_wide as usize] += 1;
         }
-        let home = || if record.slot == NO_TASK { state.groups.home(run) } else { record.slot };
+        let home = || if record.slot == NO_TASK { state.groups.home(state.hedging.run_of(run)) } else { record.slot };
         let counts_sends = compiled.counts_sends.then(home);
         let ordinal = match counts_sends {
             Some(home) => counted(&mut state.sends[home as usize]),
@@ -136,8 +141,7 @@ impl<O: Observer> Engine<'_, O> {
         // What is on its way back is done.
         let stops = left.is_some_and(|(at, _)| way.is_none() || at < verdict.works_until);
         let is_cancelled = stops && self.scenario.provider.abandoned == Abandoned::Cancelled;
-        let served = Served::of(&verdict, left.map(|(at, _)| at), is_cancelled);
-        let mut served = Served { first: seen.first, ..served };
+        let mut served = Served::of(&verdict, left.map(|(at, _)| at), is_cancelled);
         count_service(&mut state.ledger.cells[record.call_cell as usize], &served, self.scenario.horizon);
         if served.admitted {
             served.ticket = self.provider.serves_until(now, served.until, &request, course);
@@ -154,8 +158,9 @@ impl<O: Observer> Engine<'_, O> {
         (record.answer, record.hint) = self.answers.number(&answer);
         record.by = PackedSource::pack(verdict.by).with_displaced(verdict.displaced);
         if let Some(billing) = &mut self.billing {
+            let home = if record.slot == NO_TASK { state.groups.home(state.hedging.run_of(run)) } else { record.slot };
             let fare = Fare::of(&verdict, &self.scenario.provider.faults, &request, || service().takes);
-            billing.keep((class, run), &state.groups, record, fare, is_cancelled.then_some(at));
+            billing.keep((class, run), home, record, fare, is_cancelled.then_some(at));
         }
         if let Some(models) = &mut state.ledger.models {
             models.sent(record.call_cell, model);
@@ -229,6 +234,10 @@ impl<O: Observer> Engine<'_, O> {
 
     /// An answer is back, or the timeout has passed.
     pub(super) fn request_ends(&mut self, class: u16, run: u32) {
+        if let Some(parent) = self.hedged_run(class, run) {
+            let sequel = self.flight_lands(class, parent, run);
+            return self.follow(class, parent, sequel);
+        }
         let answer = self.land(class, run);
         self.advance(class, run, Input::Answered(answer));
     }
@@ -306,8 +315,9 @@ impl<O: Observer> Engine<'_, O> {
         let idempotency = self.classes[class as usize].settings.steps[record.step as usize].idempotency;
         let is_effect = record.marks.take_effect(idempotency, &mut state.ledger.cells[record.call_cell as usize]);
         let record = *record;
-        let output_tokens = self.streams.as_ref().and_then(|streams| streams.produced).unwrap_or(record.output_tokens);
-        let home = if self.classes[class as usize].has_groups { state.groups.home(run) } else { run };
+        let produced = self.streams.as_mut().and_then(|streams| streams.produced.take());
+        let output_tokens = produced.unwrap_or(record.output_tokens);
+        let home = state.home(run);
         let task = if follows {
             let known = &mut state.tasks.side_of(record.slot)[record.step as usize];
             *known = Marks::join_copies(*known, record.marks.pack(0));

@@ -11,7 +11,7 @@ use crate::random::Key;
 use crate::sim::event::Event;
 use crate::sim::event_queue::Rank;
 use crate::sim::observer::Observer;
-use crate::sim::record::{Doing, PackedSource};
+use crate::sim::record::{Doing, NO_TASK, PackedSource};
 use crate::sim::services::Served;
 use crate::sim::station::{Job, NOBODY, Stage, Station};
 use crate::units::{SimDuration, SimTime};
@@ -42,7 +42,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         let id = self.station().insert(job);
         if let Some(billing) = &mut self.billing {
             let state = &self.states[class as usize];
-            billing.comes_to_servers(id, &job, &state.groups, state.runs.get(run), request.size());
+            let record = state.runs.get(run);
+            let home = if record.slot == NO_TASK { state.home(run) } else { record.slot };
+            billing.comes_to_servers(id, &job, home, record, request.size());
         }
         if self.streams.is_some() {
             self.job_may_be_cut(class, run, id, verdict, request);
@@ -173,16 +175,31 @@ impl<'a, O: Observer> Engine<'a, O> {
             if job.run != NOBODY {
                 self.station().leave(id);
             }
-            // Who has waited goes before those whom this answer sends on.
-            self.serve_waiting();
-            if job.run != NOBODY && self.scenario.provider.network.is_some() {
+            if job.run == NOBODY {
+                self.serve_waiting();
+            } else if self.scenario.provider.network.is_some() {
+                self.serve_waiting();
                 self.answer_travels(&job);
-            } else if job.run != NOBODY {
-                self.answer_from_server(&job, &Answer::DELIVERED, AnsweredBy::Service, true, SimTime::NEVER);
-                self.request_ends(job.class, job.run);
+            } else {
+                self.answers_at_once(&job, &Answer::DELIVERED, AnsweredBy::Service, SimTime::NEVER);
             }
         }
         self.station().has_come(id);
+    }
+
+    /// The caller of a job that is over has its answer. Who has waited goes before those whom this answer sends on; but
+    /// what it makes vain waits no more.
+    fn answers_at_once(&mut self, job: &Job, answer: &Answer, by: AnsweredBy, at: SimTime) {
+        let Job { class, run, .. } = *job;
+        if let Some(parent) = self.hedged_run(class, run) {
+            self.answer_from_server(job, answer, by, true, at);
+            let sequel = self.flight_lands(class, parent, run);
+            self.serve_waiting();
+            return self.follow(class, parent, sequel);
+        }
+        self.serve_waiting();
+        self.answer_from_server(job, answer, by, true, at);
+        self.request_ends(class, run);
     }
 
     /// A limit stops the answer that a server is making: its caller sees this.
@@ -200,10 +217,10 @@ impl<'a, O: Observer> Engine<'a, O> {
         if job.run != NOBODY {
             self.station().leave(id);
         }
-        self.serve_waiting();
-        if job.run != NOBODY {
-            self.answer_from_server(&job, answer, by, true, now);
-            self.request_ends(job.class, job.run);
+        if job.run == NOBODY {
+            self.serve_waiting();
+        } else {
+            self.answers_at_once(&job, answer, by, now);
         }
     }
 
