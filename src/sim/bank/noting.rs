@@ -31,12 +31,8 @@ impl<'a> Bank<'a> {
                 // Those that come and go are told by what they did alone.
                 _ if guard.scope.ends_with_task() => track,
                 Mechanism::Breaker(_) | Mechanism::Gate(_) => track.with_doors(),
-                Mechanism::Semaphore(_) => track.with_level(0.0, Nears::Rising),
-                Mechanism::Concurrency(settings) => {
-                    let mut track = track.with_level(0.0, Nears::Rising);
-                    track.bound(f64::from(settings.first()), SimTime::ZERO);
-                    track
-                }
+                // The bound of a track only falls within a run, so that a limit which grows is not shown as one.
+                Mechanism::Semaphore(_) | Mechanism::Concurrency(_) => track.with_level(0.0, Nears::Rising),
                 Mechanism::Pacer(_) | Mechanism::Size(_) | Mechanism::Throttle(_) | Mechanism::Rate(_) => track,
             }
         };
@@ -84,10 +80,8 @@ impl<'a> Bank<'a> {
             (Mechanism::Breaker(breaker), State::Breaker(state)) => {
                 track.stands(own, door(breaker, state.phase()), state.trips, now);
             }
-            (_, State::Semaphore(state, _)) => track.level(own, f64::from(state.in_use), now),
-            (_, State::Concurrency(state, _, limit)) => {
+            (_, State::Semaphore(state, _) | State::Concurrency(state, _, _)) => {
                 track.level(own, f64::from(state.in_use), now);
-                track.bound(f64::from(limit.limit()), now);
             }
             (_, State::Gate(gate)) => {
                 let door = |until| Door::Shut { until, then_ajar: false };
