@@ -320,7 +320,7 @@ fn a_measured_quantile_does_not_see_the_losers() {
     // long with x². So what is measured is later than the delay with x/2 + x³/2, which is 5 % where x is 0.0990, not 0.05.
     let x = (0..60).fold((0.0, 1.0), |(low, high): (f64, f64), _| {
         let x = f64::midpoint(low, high);
-        if x / 2.0 + x.powi(3) / 2.0 > 0.05 { (low, x) } else { (x, high) }
+        if x / 2.0 + (x * x * x) / 2.0 > 0.05 { (low, x) } else { (x, high) }
     });
     let hedge = "max = 2, delay = { quantile = \"95%\", of_last = 1000 }";
     let scenario = turns("", hedge, r#"{ poisson = "5/s" }"#, SECOND);
