@@ -364,7 +364,7 @@ fn independent_faults_are_all_found_at_once() {
 6:10 must be a whole number, found NaN
   write a number such as 3 or "400k"
 24:70 unknown key
-  keys here are `name`, `off`, `kind`, `preset`, `max_retries`, `timeout`, `max_attempts`, `retry_on`, `obeys_should_retry`, `retries_by_kind`, `total_budget`, `budget_check` and 17 more
+  keys here are `name`, `off`, `kind`, `preset`, `max_retries`, `timeout`, `max_attempts`, `retry_on`, `obeys_should_retry`, `retries_by_kind`, `total_budget`, `budget_check` and 18 more
 40:10 `batch` retries through a queue, and turns have none
   use a client without a layer of kind queue, or write `kind = "jobs"`
 --set 0:25 must be at least 1, found 0
