@@ -61,12 +61,8 @@ fn unbounded_hints(scenario: &Scenario, class: &ClassExplanation, client: &Clien
         .filter_map(|limit| limit.hint.map(|form| form.hint(SimDuration::from_nanos(1))));
     let cap = least.map(service::at_least).fold(wish, SimDuration::max);
     let warn = |(element, _): (&Element, &RetryPolicy)| {
-        let message = format!(
-            "someone waits for each {} {}, and `{}` obeys whatever retry-after says",
-            class.name,
-            class.task_noun(),
-            element.name
-        );
+        let message =
+            format!("someone waits for each {}, and `{}` obeys whatever retry-after says", class.task(), element.name);
         let value = format!("{{ obey = {{ cap = \"{cap}\", above = \"give_up\" }} }}");
         Warning::set(Code::UnboundedHint, message, Remedy::key(client, element, "hint", &value))
     };
@@ -83,9 +79,8 @@ fn too_many_attempts(class: &ClassExplanation, client: &Client) -> Option<Warnin
     let allowed = inside.map_or(1, |inside| (ATTEMPTS_WHILE_SOMEONE_WAITS / inside).max(1));
     let number = attempts.map_or("attempts without end".into(), |n| words::counted(n, "attempt"));
     let message = format!(
-        "someone waits for each {} {} through {number}; more than {ATTEMPTS_WHILE_SOMEONE_WAITS} belong into a queue",
-        class.name,
-        class.task_noun()
+        "someone waits for each {} through {number}; more than {ATTEMPTS_WHILE_SOMEONE_WAITS} belong into a queue",
+        class.task()
     );
     Some(Warning::set(Code::TooManyAttempts, message, Remedy::attempts(client, element, allowed)))
 }
@@ -181,6 +176,16 @@ mod tests {
             "{}",
             warnings[2].message
         );
+    }
+
+    #[test]
+    fn a_class_that_is_called_after_its_tasks_says_so_once() {
+        let mut scenario = incident(false);
+        scenario.traffic.iter_mut().filter(|class| class.is_live()).for_each(|class| class.name = "turn".into());
+        let starts: Vec<String> = of(&scenario).into_iter().map(|warning| warning.message).collect();
+        assert!(starts[0].starts_with("someone waits for each turn, and"), "{}", starts[0]);
+        assert!(starts[1].starts_with("someone waits for each turn through 6 attempts"), "{}", starts[1]);
+        assert!(starts[2].starts_with("a turn is wanted within"), "{}", starts[2]);
     }
 
     #[test]

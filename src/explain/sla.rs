@@ -40,7 +40,7 @@ pub(super) fn at_risk(scenario: &Scenario, index: usize, class: &ClassExplanatio
             words::duration(wall.to)
         ),
     };
-    let task = format!("{} {}", words::article(&class.name), class.task_noun());
+    let task = words::article(&class.task());
     let message = format!("{task} is wanted within {}: {what}", words::duration(sla));
     let (_, travel) = service::travel(&scenario.provider);
     let patience = service::at_least(service::slowest(&scenario.traffic[index])?.1 + travel);

@@ -11,7 +11,7 @@ use crate::units::SimTime;
 pub const STUCK: f64 = 0.5;
 
 /// The share of the requests needed at the end that were answered, of the class that got least; `None` where nothing
-/// was asked for then.
+/// was asked for then. Of jobs whose messages may be handed out again it is the share of the jobs that were done.
 pub fn goodput_at_end(scenario: &Scenario, timeline: &Timeline) -> Option<f64> {
     let end = scenario.fault_windows().iter().map(|(_, window)| window.to).max().unwrap_or(SimTime::ZERO);
     let quarter = (scenario.horizon - end).as_nanos() / 4;
@@ -23,8 +23,15 @@ pub fn goodput_at_end(scenario: &Scenario, timeline: &Timeline) -> Option<f64> {
     let of_class = |index: usize| {
         let series = &timeline.classes[index];
         let sum = |series: &[u32]| series[bins.clone()].iter().map(|n| u64::from(*n)).sum::<u64>() as f64;
-        let needed = sum(&series.arrivals) * scenario.traffic[index].steps.len() as f64;
-        (needed > 0.0).then(|| (sum(&series.answers[AnswerKind::Delivered as usize]) / needed).min(1.0))
+        let arrived = sum(&series.arrivals);
+        // Where a job may be done twice, what is delivered may be for nobody: only a job that is done counts.
+        let (answered, needed) = if series.deliveries.is_empty() {
+            let steps = scenario.traffic[index].steps.len() as f64;
+            (sum(&series.answers[AnswerKind::Delivered as usize]), arrived * steps)
+        } else {
+            (sum(&series.deliveries), arrived)
+        };
+        (needed > 0.0).then(|| (answered / needed).min(1.0))
     };
     if bins.is_empty() {
         return None;

@@ -121,12 +121,16 @@ pub struct PoolSeries {
 /// The series of one traffic class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassSeries {
-    /// Requests sent in each narrow bin, by what was answered: indexed by [`AnswerKind`], then bin.
+    /// Requests sent in each narrow bin, by what was answered: indexed by [`AnswerKind`], then bin. What a guard of a hop
+    /// answers by itself is among them, when it does, though it never reaches the provider.
     pub answers: [Vec<u32>; 5],
     /// Tasks that arrived in each narrow bin.
     pub arrivals: Vec<u32>,
     /// Tasks that failed for good in each narrow bin.
     pub failures: Vec<u32>,
+    /// Jobs that were delivered in each narrow bin; empty where no message of theirs is handed out twice, so that every
+    /// delivered request is for somebody.
+    pub deliveries: Vec<u32>,
     /// The longest queue in each narrow bin.
     pub queue: Vec<u32>,
     /// The most copies at work at once in each narrow bin: runs of a job beside another one of it, or after its fate was
@@ -193,6 +197,7 @@ impl Timeline {
             answers: std::array::from_fn(|_| vec![0; bins]),
             arrivals: vec![0; bins],
             failures: vec![0; bins],
+            deliveries: Vec::new(),
             queue: vec![0; bins],
             copies: Vec::new(),
             workers: std::array::from_fn(|_| if *workers { vec![0.0; bins] } else { Vec::new() }),

@@ -421,8 +421,11 @@ fn note(view: &View<'_>, class: usize) -> Option<Note> {
     }
     let sent = facts.value(&path("requests")).map(number::count);
     let needed = facts.value(&path("steps_offered")).map(number::count);
+    // The panel shows what hops make of them: only behind hops the two differ.
+    let behind = facts.value(&path("provider_requests")).map(number::count).filter(|n| Some(n) != sent.as_ref());
+    let behind = behind.map_or_else(String::new, |n| format!(", {n} at the provider"));
     let counts = match (sent, needed) {
-        (Some(sent), Some(needed)) => format!(": {sent}\u{a0}requests for {needed}"),
+        (Some(sent), Some(needed)) => format!(": {sent}\u{a0}requests for {needed}{behind}"),
         (Some(_) | None, _) => String::new(),
     };
     let text = format!("what was needed {place}{counts}");

@@ -124,6 +124,7 @@ pub(super) fn quiet(scenario: &Scenario, bin: f64, wide: f64) -> RunResult {
         answers: std::array::from_fn(|_| vec![0; bins]),
         arrivals: vec![0; bins],
         failures: vec![0; bins],
+        deliveries: Vec::new(),
         queue: vec![0; bins],
         copies: Vec::new(),
         workers: std::array::from_fn(|_| if class.is_live() { Vec::new() } else { vec![0.0; bins] }),

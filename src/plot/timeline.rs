@@ -281,6 +281,11 @@ fn counted(view: &View<'_>, panels: &[Panel]) -> String {
     if !others.is_empty() {
         sentences.push(format!("Not drawn, as others acted for longer: {}.", enumerated(&others)));
     }
+    let small = super::workers::left_out(view);
+    if !small.is_empty() {
+        let share = "0.5\u{a0}% of the workers' time";
+        sentences.push(format!("Not drawn, as it never takes {share}: the work on {}.", enumerated(&small)));
+    }
     sentences.extend(absent(view, panels));
     let timeline = &facts.result.timeline;
     let cuts = [

@@ -17,7 +17,21 @@ pub(super) struct Workers {
     busy: Vec<Bins>,
 }
 
-/// The panels of all jobs classes whose workers did anything.
+/// Below this share of the workers' time, in all bins, a panel would look empty.
+const SEEN: f64 = 0.005;
+
+/// The classes whose jobs take so little of the workers' time that they have no panel, but some.
+pub(super) fn left_out(view: &View<'_>) -> Vec<String> {
+    let worked = |class: &usize| {
+        let series = &view.facts.result.timeline.classes[*class].workers;
+        let mut activities = WorkerActivity::ALL.into_iter().filter(|activity| *activity != WorkerActivity::Idle);
+        activities.any(|activity| series[activity as usize].iter().any(|seconds| *seconds > 0.0))
+    };
+    let jobs = view.facts.jobs().into_iter().filter(worked);
+    jobs.filter(|class| panel(view, *class).is_none()).map(|class| view.facts.tasks(class)).collect()
+}
+
+/// The panels of all jobs classes whose workers did anything that can be seen.
 pub(super) fn panels(view: &View<'_>) -> Vec<Panel> {
     view.facts.jobs().into_iter().filter_map(|class| panel(view, class)).collect()
 }
@@ -36,10 +50,10 @@ fn panel(view: &View<'_>, class: usize) -> Option<Panel> {
         .collect();
     let working = WorkerActivity::ALL.into_iter().filter(|activity| *activity != WorkerActivity::Idle);
     let most = working.map(|activity| busy[activity as usize].most(view.axis)).fold(0.0, f64::max);
-    if most <= 0.0 {
+    let workers = view.facts.class(class).workers();
+    if most < SEEN * f64::from(workers) {
         return None;
     }
-    let workers = view.facts.class(class).workers();
     let whose = if view.facts.jobs().len() > 1 { format!("{} ", view.facts.class(class).name) } else { String::new() };
     let title = if let Some(pool) = view.facts.scenario.pool_of(view.facts.class(class)) {
         let name = readable(&pool.name);

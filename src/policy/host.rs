@@ -24,6 +24,8 @@ pub enum Note {
     GaveUp(usize, GiveUp),
     /// A guard refused, for this reason.
     Refused(usize, Outcome),
+    /// The client gave up on a hop whose guard still kept the request back.
+    LeftAtGuard,
 }
 
 /// What a stack needs of the world around it.

@@ -201,19 +201,19 @@ impl Client {
         let mut outward = match input {
             Input::Begin => Walk::GoesOn(self.queue_edge),
             Input::Woken if self.is_in_hops(*cursor) && self.has_left_hops(states, now) => {
-                self.leave_hops(cursor.inside(), states, cursor, now, host)
+                self.leave_hops(Some(cursor.inside()), states, cursor, now, host)
             }
             Input::Woken => match self.overslept(states, *cursor, now, host) {
                 Some((at, last)) => self.outward(at + 1, &self.let_out(at, last), states, cursor, now, host),
                 None => Walk::GoesOn(cursor.inside()),
             },
             Input::Answered(answer) if answer.outcome == Outcome::TimedOut && self.has_left_hops(states, now) => {
-                self.leave_hops(0, states, cursor, now, host)
+                self.leave_hops(None, states, cursor, now, host)
             }
             Input::Answered(answer) => self.outward(0, &answer, states, cursor, now, host),
             Input::Joined(answer) => self.outward(self.queue_edge, &answer, states, cursor, now, host),
             Input::Refused(_) if self.is_in_hops(*cursor) && self.has_left_hops(states, now) => {
-                self.leave_hops(cursor.at as usize + 1, states, cursor, now, host)
+                self.leave_hops(Some(cursor.at as usize + 1), states, cursor, now, host)
             }
             Input::Refused(why) => {
                 host.note(Note::Refused(cursor.at as usize, why));
@@ -238,18 +238,21 @@ impl Client {
         }
     }
 
-    /// The client gives up on a hop: what is under way from element `from` on is dropped, and the client sees a
-    /// timeout.
+    /// The client gives up on a hop: what is under way from element `from` on, or in flight, is dropped, and the client
+    /// sees a timeout.
     #[cold]
     fn leave_hops(
         &self,
-        from: usize,
+        from: Option<usize>,
         states: &mut [LayerState],
         cursor: &mut Cursor,
         now: SimTime,
         host: &mut impl Host,
     ) -> Walk {
-        self.drop_parts(from, self.hop_edge, states, now, host);
+        self.drop_parts(from.unwrap_or(0), self.hop_edge, states, now, host);
+        if from.is_some() && self.elements[cursor.at as usize].role.guard().is_some() {
+            host.note(Note::LeftAtGuard);
+        }
         self.outward(self.hop_edge, &Answer::TIMED_OUT, states, cursor, now, host)
     }
 

@@ -143,7 +143,12 @@ impl<D: Draws, F: Fn(usize, u32, u64) -> D> Host for (&mut World<'_, F>, u64) {
             Note::GaveUp(element, why) => {
                 self.0.gave_up.push((element, why));
             }
-            Note::CallBegan | Note::CallEnded(_) | Note::RequestBegan | Note::Entered(_) | Note::Refused(..) => {}
+            Note::CallBegan
+            | Note::CallEnded(_)
+            | Note::RequestBegan
+            | Note::Entered(_)
+            | Note::Refused(..)
+            | Note::LeftAtGuard => {}
         }
     }
 }

@@ -3,14 +3,18 @@
 
 use crate::experiment::Figure;
 
+use super::causes;
 use super::lost::{failed, lost};
-use super::quantity::{Unit, modes_of};
+use super::quantity::{TimeUnit, Unit, modes_of};
 use super::story::{Multiplied, Scope, Story, Subject};
 use super::tally::tally;
-use super::words::{capitalised, readable, requests, spelled, tasks};
+use super::words::{capitalised, counted, readable, requests, spelled, tasks};
 
 /// Below this many requests per request needed nothing was amplified worth a headline.
 const AMPLIFIED: f64 = 1.5;
+
+/// A shorter time to recover, in seconds, is no news.
+const A_WHILE: f64 = 60.0;
 
 /// The smallest share of tasks that a finding calls out: below 1 % it is noise in most runs.
 pub(super) const NOTABLE: f64 = 0.01;
@@ -31,12 +35,16 @@ pub fn finding(subject: &Subject<'_>) -> String {
     }
     let amplification = story.multiplied(subject).map_or(1.0, |multiplied| multiplied.ratio);
     let effects = effects(subject, &story);
-    let sentence = if amplification >= AMPLIFIED {
-        format!(
-            "{}; {}",
-            multiplied(subject, &story),
-            if effects.is_empty() { lost(subject, &story) } else { effects.join(", and ") }
-        )
+    let sentence = if let Some(handed_out) = causes::handed_out(subject, &story) {
+        std::iter::once(handed_out).chain(effects).collect::<Vec<_>>().join(", and ")
+    } else if amplification >= AMPLIFIED {
+        let lost = if effects.is_empty() { lost(subject, &story) } else { effects.join(", and ") };
+        format!("{}; {lost}", multiplied(subject, &story))
+    } else if let Some(refused) = causes::refused(subject, &story).filter(|_| !effects.is_empty()) {
+        // Of how many it is stands there already.
+        let of_all =
+            format!(" of {} ", counted(story.value(subject, &["offered"]).unwrap_or(0.0).round(), story.cause));
+        format!("{refused}; {}", effects.join(", and ").replacen(&of_all, " ", 1))
     } else {
         endured(subject, &story, &effects)
     };
@@ -118,6 +126,7 @@ fn effects(subject: &Subject<'_>, story: &Story<'_>) -> Vec<String> {
         (_, Some(text)) => Some(text),
         (failed, None) => failed.map(|(text, _)| text),
     });
+    let late = late.or_else(|| slow_to_recover(subject).filter(|_| !out.is_empty()));
     out.extend(late);
     out
 }
@@ -170,6 +179,15 @@ fn not_recovered(subject: &Subject<'_>) -> Option<String> {
         }
         (Figure::One(_), _) | (Figure::Many { .. }, None) => None,
     }
+}
+
+/// "it took 11.8 min more to recover", where that is longer than the last fault window, and a minute at least.
+fn slow_to_recover(subject: &Subject<'_>) -> Option<String> {
+    let (_, last) = *subject.windows().last()?;
+    let figure = subject.figure(&["recovery", "total_s"])?;
+    let took = figure.center().filter(|took| *took >= A_WHILE && *took > last.length().as_secs_f64())?;
+    let said = Unit::Time(TimeUnit::of(took)).figure(Some(figure));
+    Some(format!("it {} {said} more to recover", if subject.is_replicated() { "takes" } else { "took" }))
 }
 
 /// Where the story is, as the object of a sentence.
@@ -297,6 +315,16 @@ mod tests {
             |_, result| set(&mut result.figures, &["recovery", "total_s"], f64::NAN),
             "Three stacked retry layers turned 420 requests into 3,920; the recovery burst gave 23 % of live turns a \
              429, and it had not recovered when the run ended.",
+        );
+    }
+
+    #[test]
+    fn a_way_back_that_is_longer_than_the_window_is_told() {
+        // The window lasts 90 min or less, as every recovery of the others does.
+        check(
+            |_, result| set(&mut result.figures, &["recovery", "total_s"], 10_800.0),
+            "Three stacked retry layers turned 420 requests into 3,920; the recovery burst gave 23 % of live turns a \
+             429, and it took 3 h more to recover.",
         );
     }
 

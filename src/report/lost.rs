@@ -1,6 +1,7 @@
 //! What was lost of the tasks that cause the storm: those that failed and those that were abandoned, in a few words. Neither
 //! is passed over: a policy that throws jobs away has fewer that fail.
 
+use super::causes::are_dead_letters;
 use super::finding::{ALL, NOTABLE};
 use super::quantity::Unit;
 use super::story::{Story, Subject};
@@ -30,14 +31,24 @@ pub(super) fn failed(subject: &Subject<'_>, story: &Story<'_>) -> Option<(String
         return None;
     }
     let is_present = subject.is_replicated();
-    let (fail, one, many) = if is_present { ("fail", "is", "are") } else { ("failed", "was", "were") };
+    let (fail, one, many) = match (is_present, are_dead_letters(subject, story)) {
+        (true, false) => ("fail", "is", "are"),
+        (false, false) => ("failed", "was", "were"),
+        (true, true) => ("become dead letters", "is", "are"),
+        (false, true) => ("became dead letters", "was", "were"),
+    };
     let of_one = match (failed > 0.0, abandoned > 0.0) {
         (false, true) => format!("{one} abandoned"),
         (true, true) => format!("{fail} or {one} abandoned"),
         (_, false) => fail.to_owned(),
-    };
+    }
+    .replace("dead letters", "a dead letter");
     if share >= ALL && offered.round() == 1.0 {
-        let of_one = if is_present && failed > 0.0 { of_one.replacen("fail", "fails", 1) } else { of_one };
+        let of_one = if is_present && failed > 0.0 {
+            of_one.replacen("fail", "fails", 1).replacen("become", "becomes", 1)
+        } else {
+            of_one
+        };
         return Some((format!("the only {} {of_one}", task(story.cause)), share));
     }
     if share >= ALL {

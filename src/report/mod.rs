@@ -6,6 +6,7 @@ pub mod ablation;
 pub mod alerts;
 pub mod bill;
 pub mod breaker_presets;
+mod causes;
 pub mod comparison;
 pub mod counting;
 pub mod csv;

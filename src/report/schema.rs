@@ -43,7 +43,7 @@ pub fn summary() -> Value {
                 "Requests at the servers; only where these are limited. `late` only where they look who would be late. \
                 `goodput_at_end` is the share of what was asked \
                 for in the last quarter of the time after the last fault window, its last tenth left out, that was \
-                answered; `stuck` is 1 where that is less than a half."),
+                answered, of jobs whose messages may be handed out again that of the jobs that were done; `stuck` is 1 where that is less than a half."),
             "workers": named("$pool", "One entry for each pool of workers; only where there are some."),
             "alerts": named("$alert", "One entry for each alert; only where the file has any."),
             "verdict": verdict(),

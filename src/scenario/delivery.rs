@@ -106,8 +106,8 @@ fn settings(reader: Reader<'_>, pool: Option<&WorkerPool>) -> Option<Box<Deliver
     (faults.len() == before).then(|| Box::new(read))
 }
 
-/// A value, or none where the file says so: what a preset brings can be left out.
-fn or_none<'a, T>(field: &Field<'a>, convert: impl FnOnce(&Field<'a>) -> Option<T>) -> Read<Option<T>> {
+/// A value, or none where the file says so: what a preset brings, or the file before a variant, can be left out.
+pub(super) fn or_none<'a, T>(field: &Field<'a>, convert: impl FnOnce(&Field<'a>) -> Option<T>) -> Read<Option<T>> {
     if field.is_none() { Some(None) } else { convert(field).map(Some) }
 }
 

@@ -4,6 +4,7 @@
 use super::adaptive_guards::{concurrency, gate, rate};
 use super::breaker::{breaker, counted};
 use super::context::each;
+use super::delivery::or_none;
 use super::provider::{bucket, counts};
 use super::scopes::{check_guard, guard_scope};
 use crate::document::{Field, Place, Reader};
@@ -154,18 +155,18 @@ fn semaphore(field: &Field<'_>) -> Option<Semaphore> {
 /// Reads what becomes of those who find no permit: what is done with them, and how many may stand in line.
 pub(super) fn without_permit(reader: &Reader<'_>) -> Option<(WhenFull, Option<u32>)> {
     let rejects = reader.or("when_full", false, |field| field.word(&[("wait", false), ("reject", true)]));
-    let longest = reader.maybe("wait_at_most", |field| {
-        if rejects == Some(true) {
+    let longest = reader.or("wait_at_most", None, |field| {
+        if rejects == Some(true) && !field.is_none() {
             return field.wrong("is a wait, and nobody waits where `when_full` is \"reject\"", "keep one of them");
         }
-        field.positive_duration()
+        or_none(field, Field::positive_duration)
     });
-    let line = reader.maybe("line_at_most", |field| {
-        if rejects == Some(true) {
+    let line = reader.or("line_at_most", None, |field| {
+        if rejects == Some(true) && !field.is_none() {
             return field
                 .wrong("is a line, and nobody stands in one where `when_full` is \"reject\"", "keep one of them");
         }
-        field.whole(1..=MOST_PERMITS)
+        or_none(field, |field| field.whole(1..=MOST_PERMITS))
     });
     let line_full = line_full(reader, longest.flatten(), line.flatten().is_some());
     longest?;
@@ -201,7 +202,7 @@ fn pool(field: &Field<'_>) -> Option<Semaphore> {
     let reader = field.table("a connection pool's settings")?;
     let connections = reader.need("connections", "write how many connections it has, such as 50");
     let connections = connections.and_then(|field| field.whole(1..=MOST_PERMITS));
-    let timeout = reader.maybe("timeout", Field::positive_duration);
+    let timeout = reader.or("timeout", None, |field| or_none(field, Field::positive_duration));
     reader.finish();
     Some(Semaphore { permits: connections? as u32, when_full: WhenFull::Wait(timeout?), line: None, is_pool: true })
 }

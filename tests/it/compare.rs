@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use retrycast::experiment::compare::{NARROW, narrowest};
 use retrycast::experiment::{Arm, Comparison, Plan, Replicates, Terms, Verdict};
 use retrycast::random::Seed;
+use retrycast::report::comparison::{ArmFacts, Compared, finding};
 use retrycast::scenario::Scenario;
 use retrycast::stats::Paired;
 
@@ -185,4 +186,39 @@ fn the_factors_of_the_layers_multiply_to_the_requests_of_the_tasks() {
             assert!((factors / whole - 1.0).abs() < 1e-9, "{factors} {whole}");
         }
     }
+}
+
+/// The sentence about the second of two arms.
+fn sentence(arms: [(&str, &Scenario); 2]) -> String {
+    let comparison = compared(&arms, Replicates::Exactly(3), None);
+    let facts = arms.map(|(name, scenario)| ArmFacts { name: name.to_owned(), scenario, changes: Vec::new() });
+    finding(&Compared { arms: &facts, comparison: &comparison })
+}
+
+#[test]
+fn requests_are_a_price_from_where_they_are_more_than_needed() {
+    // By hand: of four turns of ten seconds a gate lets the first pass; without it all four send the one request that they
+    // need, and no more.
+    let (gated, open) = (four_turns_gated(true), four_turns_gated(false));
+    let said = sentence([("gated", &gated), ("open", &open)]);
+    assert!(!said.contains("request"), "{said}");
+    let said = sentence([("open", &open), ("gated", &gated)]);
+    assert!(!said.contains("request"), "{said}");
+    // The two of 3 s and 4 s are refused half a second after each of five tries, all of which end before 9.5 s.
+    let (once, five) = (four_turns("max_attempts = 1"), four_turns("max_attempts = 5, backoff = { fixed = \"1ms\" }"));
+    let said = sentence([("once", &once), ("five", &five)]);
+    assert!(said.contains("sends 5.0 times as many requests in the down"), "{said}");
+}
+
+/// Four turns, of ten seconds, with a gate that lets one pass at once or without it.
+fn four_turns_gated(gated: bool) -> Scenario {
+    let guard = if gated { "{ guard = \"gate\" }" } else { "" };
+    read(&format!(
+        "horizon = \"1m\"\n[provider.faults.down]\nwindow = [\"500ms\", \"9500ms\"]\nprobability = 0\n\
+         respond = {{ status = 503, after = \"500ms\" }}\n\
+         [guards.gate]\nsemaphore = {{ permits = 1, when_full = \"reject\" }}\n\
+         [clients.app]\nlayers = [{guard}]\n\
+         [traffic.live]\nkind = \"turns\"\nclient = \"app\"\narrivals = {{ at = [\"1s\", \"2s\", \"3s\", \"4s\"] }}\n\
+         steps = [{{ name = \"a\", input_tokens = 1, latency = \"10s\" }}]\n"
+    ))
 }

@@ -5,7 +5,7 @@ use retrycast::observe::Outcome;
 use retrycast::random::Seed;
 use retrycast::sim::{Fact, simulate};
 
-use super::stage::{Run, facts, read};
+use super::stage::{Run, facts, read, shipped};
 
 /// Turns of one class behind these guards.
 fn turns(guards: &str, faults: &str, layers: &str, arrivals: &str, step: &str) -> String {
@@ -298,6 +298,48 @@ fn a_client_that_gives_up_on_a_hop_leaves_its_line() {
         let guard = outcome(&behind(settings)).guards[0];
         assert_eq!((guard.in_use, guard.waits, guard.refused), (0, 2, refused), "{settings}");
     }
+}
+
+#[test]
+fn what_a_hop_answers_by_itself_is_in_the_series_of_the_requests() {
+    // By hand: a gateway lets one request of three pass, which takes two seconds.
+    let three = r#"{ at = ["0s", "0s", "0s"] }"#;
+    let answers = |settings: &str, gateway: &str, timeout: &str| {
+        let sdk = format!(r#"{{ name = "sdk", max_attempts = 1, retry_on = "none", timeout = "{timeout}" }}"#);
+        let layers = format!(r#"{{ guard = "slots", kind = "hop" }}, {gateway} {sdk}"#);
+        let outcome = outcome(&turns(&semaphore(settings), "", &layers, three, r#"input_tokens = 1, latency = "2s""#));
+        let sums = outcome.timeline.classes[0].answers.each_ref().map(|kind| kind.iter().sum::<u32>());
+        (sums, outcome.classes[0].total(0..outcome.plan.cells()).counts.provider_requests)
+    };
+    // Delivered, 429, 503, no answer, other: two are refused at once.
+    let refusing = "permits = 1, when_full = \"reject\"";
+    assert_eq!(answers(refusing, "", "9s"), ([1, 0, 2, 0, 0], 1));
+    // The second goes out at 2 s and is given up at 3 s; the third is in line then, and never goes out.
+    assert_eq!(answers("permits = 1", "", "3s"), ([1, 0, 0, 2, 0], 2));
+    // A gateway that tries each of the two three times within the two seconds.
+    let retries =
+        r#"{ name = "gateway", kind = "hop", max_attempts = 3, retry_on = "any", backoff = { fixed = "500ms" } },"#;
+    assert_eq!(answers(refusing, retries, "9s"), ([1, 0, 6, 0, 0], 1));
+}
+
+#[test]
+fn a_variant_can_take_out_what_a_guard_may_go_without() {
+    let guards = |guard: &str| read(&turns(guard, "", r#"{ guard = "slots" }"#, FIVE, TEN_SECONDS)).guards;
+    let bare = guards(&semaphore("permits = 1"));
+    assert_eq!(guards(&semaphore(r#"permits = 1, wait_at_most = "none", line_at_most = "none""#)), bare);
+    let rejecting = r#"permits = 1, when_full = "reject""#;
+    let both = format!(r#"{rejecting}, wait_at_most = "none", line_at_most = "none""#);
+    assert_eq!(guards(&semaphore(&both)), guards(&semaphore(rejecting)));
+    let pool = |more: &str| guards(&format!("[guards.slots]\npool = {{ connections = 1{more} }}"));
+    assert_eq!(pool(r#", timeout = "none""#), pool(""));
+    assert_ne!(pool(r#", timeout = "1s""#), pool(""));
+    // The shipped line with room for ten, without the wait of 30 s.
+    let short = shipped(
+        "late_line",
+        "thirty_seconds",
+        &["guards.line.semaphore.line_at_most=10", "guards.line.semaphore.wait_at_most=none"],
+    );
+    assert_eq!(short.guards[0].mechanism, guards(&semaphore("permits = 10, line_at_most = 10"))[0].mechanism);
 }
 
 #[test]

@@ -41,6 +41,13 @@ pub(super) fn has_hops(scenario: &Scenario, class: &str) -> bool {
     scenario.clients_of(class).any(|client| !client.hops().is_empty())
 }
 
+/// What a guard of a hop answers by itself is no response of the provider, but in the series it is an answer.
+pub(super) fn are_answers_of_provider_and_hops(seen: &Seen, class: &TrafficClass, answers: f64) {
+    let responses = seen.numbers.at(&["classes", &class.name, "responses"]).unwrap().leaves();
+    let beside = answers - responses.iter().map(|number| number.value).sum::<f64>();
+    assert!(beside == 0.0 || beside > 0.0 && has_hops(&seen.scenario, &class.name), "{beside}");
+}
+
 /// Whether a layer of this class is a hop.
 pub(super) fn is_hop(scenario: &Scenario, class: &str, layer: &str) -> bool {
     let class = scenario.traffic.iter().find(|known| known.name == class).unwrap();

@@ -2,7 +2,11 @@
 //! scenario's own numbers, with what chance allows; where there is none, a relation between variants that holds by a wide
 //! margin, as the page measured it.
 
-use super::stage::{Run, shipped};
+use retrycast::random::Seed;
+use retrycast::sim::{Fact, Fate, simulate};
+use retrycast::units::SimTime;
+
+use super::stage::{Run, facts, shipped};
 
 /// One run of a shipped scenario.
 fn run(file: &str, variant: &str, seed: u64) -> Run {
@@ -69,13 +73,36 @@ fn a_visibility_below_the_time_of_a_job_keeps_an_overload_alive() {
         assert!(wasted > 0.5, "seed {seed}: {wasted}; the page: seven of ten");
         let unfinished = hour.number("classes.job.unfinished") / hour.number("classes.job.offered");
         assert!(unfinished > 0.5, "seed {seed}: {unfinished}; the page: 617 of 915");
+        assert_eq!(hour.number("capacity.stuck"), 1.0, "seed {seed}");
         for variant in ["twelve_hours", "renewed", "eight_workers"] {
             let one = run("runs_twice", variant, seed);
+            assert_eq!(one.number("capacity.stuck"), 0.0, "{variant}, seed {seed}");
             assert!(one.number("recovery.total_s") < 24.0 * 3600.0, "{variant}, seed {seed}");
             let wasted = one.number("classes.job.repeated_effects") / one.number("classes.job.effects");
             assert!(wasted < 0.1, "{variant}, seed {seed}: {wasted}");
         }
     }
+}
+
+#[test]
+fn a_job_that_is_done_twice_was_asked_for_once() {
+    // What the verdict must be, counted from what happened to each job: after the slowdown, which ends with hour 9, come 39
+    // hours, the last quarter of which begins 9.75 h and whose last tenth begins 0.975 h before the end of the run.
+    let scenario = shipped("runs_twice", "one_hour", &[]);
+    let bin = simulate(&scenario, Seed(1)).timeline.bin.as_secs_f64();
+    let hours = |n: f64| n * 3600.0;
+    let from = (hours(48.0 - 9.75) / bin).ceil() * bin;
+    let to = (hours(48.0 - 0.975) / bin).floor() * bin;
+    let within = |at: SimTime| (from..to).contains(&at.as_secs_f64());
+    let (mut arrived, mut done) = (0.0, 0.0);
+    for fact in facts(&scenario, 1) {
+        match fact {
+            Fact::TaskArrived { at, .. } if within(at) => arrived += 1.0,
+            Fact::TaskEnded { at, fate: Fate::Delivered, .. } if within(at) => done += 1.0,
+            _ => {}
+        }
+    }
+    assert_eq!(run("runs_twice", "one_hour", 1).number("capacity.goodput_at_end"), done / arrived);
 }
 
 #[test]

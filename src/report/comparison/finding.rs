@@ -11,6 +11,23 @@ use crate::report::quantity::{Unit, count};
 use crate::report::words::{listed, readable, task, tasks};
 use crate::traffic::TrafficClass;
 
+/// From this factor on, a factor says more than a percentage.
+const MANY_TIMES: f64 = 3.0;
+
+/// Requests for each request needed that read as one.
+const NEEDED: f64 = 1.005;
+
+/// Fewer than this on average are none.
+const FEW: f64 = 0.05;
+
+/// A smaller share of tasks is those that were under way when the runs ended.
+const NOTABLE: f64 = 0.02;
+
+/// A factor in words of about two digits: "3.4", "11".
+fn times(factor: f64) -> String {
+    if factor < 9.95 { format!("{factor:.1}") } else { count(factor.round()) }
+}
+
 /// The finding: of all arms in one paragraph.
 pub fn finding(compared: &Compared<'_>) -> String {
     findings(compared).join(" ")
@@ -60,8 +77,22 @@ fn telling(compared: &Compared<'_>, arm: usize) -> Vec<usize> {
     let find = |wanted: &dyn Fn(&Measure) -> bool| {
         (0..measures.len()).filter(|row| wanted(&measures[*row])).collect::<Vec<_>>()
     };
-    rows.extend(find(&|m| m.headline && m.key == "requests"));
+    rows.extend(
+        find(&|m| m.headline && m.key == "requests").into_iter().filter(|row| is_too_many(compared, arm, *row)),
+    );
     rows.extend(find(&|m| m.key == "failed" && m.part == Part::Whole));
+    for class in classes(compared) {
+        let of_class = |key: &str| find(&|m| m.key == key && m.part == Part::Whole && m.class() == Some(&class.name));
+        let most = |key: &str| of_class(key).into_iter().map(|row| larger(compared, arm, row)).fold(0.0, f64::max);
+        // Where any fail, their number says it.
+        if most("failed") < FEW && most("abandoned") < FEW && most("not_delivered_share") >= NOTABLE {
+            rows.extend(of_class("not_delivered_share"));
+        }
+        // That retries repeat effects is what they are for; jobs that are handed out again are not.
+        if compared.arms.iter().any(|arm| arm.scenario.follows_jobs(class)) {
+            rows.extend(of_class("repeated_effects"));
+        }
+    }
     for class in classes(compared).into_iter().filter(|class| class.is_live()) {
         let loud = loudest(compared, &class.name);
         rows.extend(loud);
@@ -74,6 +105,21 @@ fn telling(compared: &Compared<'_>, arm: usize) -> Vec<usize> {
     rows.extend(find(&|m| m.headline && m.key == "latency_s.max"));
     rows.extend(find(&|m| m.headline && m.key == "recovery.total_s"));
     rows
+}
+
+/// Whether one of both arms sends more requests than its tasks need: up to there more of them are no price, and fewer no
+/// gain, but tasks that got further or less far.
+fn is_too_many(compared: &Compared<'_>, arm: usize, row: usize) -> bool {
+    let measures = &compared.comparison.trial.measures;
+    let Measure { part, of, .. } = &measures[row];
+    let factor = measures.iter().position(|m| m.key == "amplification" && m.part == *part && m.of == *of);
+    factor.is_none_or(|factor| larger(compared, arm, factor) > NEEDED)
+}
+
+/// The larger mean of the arm and the first one.
+fn larger(compared: &Compared<'_>, arm: usize, row: usize) -> f64 {
+    let mean = |arm: usize| compared.comparison.effects[arm][row].cell.mean().unwrap_or(0.0);
+    mean(0).max(mean(arm))
 }
 
 /// The part of the run in which the largest share of a live class met a 429 in any arm.
@@ -112,10 +158,18 @@ fn clause(
         ("requests", Some(class)) => {
             let (was, is) = (was.filter(|was| *was > 0.0)?, is?);
             let whose = if classes(compared).len() > 1 { format!(" for {}", tasks(class)) } else { String::new() };
-            let share = Unit::Share.full((is - was).abs() / was);
-            format!("sends {share} {} requests{whose}{place}", if better { "fewer" } else { "more" })
+            if is >= MANY_TIMES * was {
+                format!("sends {} times as many requests{whose}{place}", times(is / was))
+            } else {
+                let share = Unit::Share.full((is - was).abs() / was);
+                format!("sends {share} {} requests{whose}{place}", if better { "fewer" } else { "more" })
+            }
         }
-        ("failed", Some(class)) if better && is.is_some_and(|is| is < 0.05) => {
+        ("not_delivered_share", Some(class)) => {
+            format!("leaves {said_is} of {} unfinished instead of {said_was}", tasks(class))
+        }
+        ("repeated_effects", _) => format!("repeats {said_is} effects instead of {said_was}"),
+        ("failed", Some(class)) if better && is.is_some_and(|is| is < FEW) => {
             format!("loses no {} where {said_was} failed", task(class))
         }
         ("failed", Some(class)) => {

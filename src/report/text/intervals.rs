@@ -38,6 +38,9 @@ pub(super) fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
     }
     for (headline, value) in headlines.iter().zip(&values) {
         line(page, headline, value, &layout);
+        if let Some(some) = in_some_runs(headline, n) {
+            page.paragraph(&under(&layout), &some);
+        }
     }
 }
 
@@ -70,28 +73,33 @@ fn line(page: &mut Page, headline: &Headline<'_>, value: &str, layout: &Layout) 
         page.line(&format!("    {}", strip.trim_start()));
     }
     if modes.len() > 1 {
-        let indent = " ".repeat(if layout.is_wide { 4 + layout.label } else { 4 });
-        page.paragraph(&indent, &headline.unit.modes(modes));
+        page.paragraph(&under(layout), &headline.unit.modes(modes));
     }
 }
 
-/// "8.2 min [6.0, 10.6]", and in how many runs where not in all.
+/// The indent of what stands under a line.
+fn under(layout: &Layout) -> String {
+    " ".repeat(if layout.is_wide { 4 + layout.label } else { 4 })
+}
+
+/// In how many runs the number is defined, where not in all: on a line of its own, as one such row would else leave no room
+/// for the strips of all.
+fn in_some_runs(headline: &Headline<'_>, replicates: u64) -> Option<String> {
+    let Some(Figure::Many { statistic: Some(statistic), .. }) = headline.figure else { return None };
+    (statistic.n < replicates).then(|| format!("in {} of {}", count(statistic.n as f64), runs(replicates)))
+}
+
+/// "8.2 min [6.0, 10.6]".
 fn value(headline: &Headline<'_>, replicates: u64) -> String {
     if headline.figure.is_some_and(|figure| modes_of(figure).len() > 1) {
         return "by mode, below".to_owned();
     }
     let text = headline.unit.figure(headline.figure);
-    let n = match headline.figure {
-        Some(Figure::Many { statistic, .. }) => statistic.as_ref().map_or(0, |statistic| statistic.n),
-        Some(Figure::One(_)) | None => replicates,
+    let is_known = match headline.figure {
+        Some(Figure::Many { statistic, .. }) => statistic.is_some(),
+        Some(Figure::One(_)) | None => replicates > 0,
     };
-    if text == UNDEFINED {
-        return if n == 0 { "in no run".to_owned() } else { text };
-    }
-    if n >= replicates {
-        return text;
-    }
-    format!("{text}, in {} of {}", count(n as f64), count(replicates as f64))
+    if text == UNDEFINED && !is_known { "in no run".to_owned() } else { text }
 }
 
 /// `9 ···├──┼─●┤··· 9.6`; `None` for a figure without replicates.
@@ -179,6 +187,7 @@ fn step(at_least: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::report::fixture::statistic;
+    use crate::report::headline::Tint;
 
     fn of(mean: f64, p5: f64, p95: f64) -> Figure {
         Figure::Many { statistic: Some(statistic(mean, p5, p95)), whole: false }
@@ -212,5 +221,24 @@ mod tests {
         assert_eq!(ends(1.002, 1.021, Unit::Ratio), ["1.000", "1.025"]);
         assert_eq!(ends(0.6, 1.0, Unit::Share), ["60", "100"]);
         assert_eq!(ends(3_600.0, 8_000.0, Unit::Count), ["2,000", "8,000"]);
+    }
+
+    #[test]
+    fn a_number_that_some_runs_lack_leaves_its_row_as_short_as_the_others() {
+        let mut figure = of(492.0, 360.0, 636.0);
+        if let Figure::Many { statistic: Some(s), .. } = &mut figure {
+            s.n = 19;
+        }
+        let headline = Headline {
+            label: "recovery".to_owned(),
+            note: String::new(),
+            figure: Some(&figure),
+            unit: Unit::Count,
+            first: None,
+            tint: Tint::Plain,
+        };
+        assert_eq!(value(&headline, 20), headline.unit.figure(Some(&figure)));
+        assert_eq!(in_some_runs(&headline, 20).unwrap(), "in 19 of 20 runs");
+        assert_eq!(in_some_runs(&headline, 19), None);
     }
 }

@@ -189,7 +189,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         let states = classes
             .iter()
             .zip(timeline.classes.drain(..))
-            .map(|(class, series)| {
+            .map(|(class, mut series)| {
+                series.deliveries.resize(if class.follows { timeline.bins } else { 0 }, 0);
                 let rows = LayerRows::of(scenario, class.settings).len();
                 let kinds = answers.names().len();
                 let mut ledger = ClassLedger::new(plan.cells(), rows, kinds);

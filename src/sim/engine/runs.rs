@@ -381,6 +381,9 @@ impl<'a, O: Observer> Engine<'a, O> {
             Fate::Delivered => {
                 state.ledger.cells[cell].delivered += 1;
                 state.ledger.latencies[cell].record(now - task.arrived);
+                if let Some(delivered) = state.series.deliveries.get_mut(self.clock.narrow() as usize) {
+                    *delivered += 1;
+                }
                 if let Some(first) = state.first_tokens.of(run) {
                     state.ledger.first_tokens[cell].record(first - task.arrived);
                 }

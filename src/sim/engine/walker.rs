@@ -2,7 +2,7 @@
 
 use crate::observe::Clock;
 use crate::observe::ledger::ClassLedger;
-use crate::observe::timeline::ClassSeries;
+use crate::observe::timeline::{AnswerKind, ClassSeries};
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::circuit_breaker::Gate;
 use crate::policy::retry_budget::{Passage, RetryBudget};
@@ -43,6 +43,12 @@ impl Walker<'_, '_> {
 }
 
 impl Walker<'_, '_> {
+    /// A request ends that never got past a hop: the provider does not see it, but whoever looks at the client does.
+    #[cold]
+    fn is_answered_by_hop(&mut self, kind: AnswerKind) {
+        self.series.answers[kind as usize][self.clock.narrow() as usize] += 1;
+    }
+
     /// The uniform number of one request at a guard.
     #[cold]
     fn chance(&self, guard: usize) -> f64 {
@@ -160,13 +166,15 @@ impl Host for Walker<'_, '_> {
                 counts.retries += 1;
                 counts.waited_nanos += wait.as_nanos();
             }
+            Note::LeftAtGuard => self.is_answered_by_hop(AnswerKind::Lost),
             Note::GaveUp(element, why) => self.ledger.gave_up(cell, row(element), why),
             Note::Refused(element, why) => {
-                if element < self.stack.hops
-                    && let Some(refusals) = &mut self.ledger.refusals
-                {
+                if element < self.stack.hops {
                     let is_too_large = why == Outcome::TooLarge;
-                    refusals.kept_back(self.run.call_cell, row(element), is_too_large, self.run.ordinal + 1);
+                    if let Some(refusals) = &mut self.ledger.refusals {
+                        refusals.kept_back(self.run.call_cell, row(element), is_too_large, self.run.ordinal + 1);
+                    }
+                    self.is_answered_by_hop(if is_too_large { AnswerKind::Other } else { AnswerKind::Overloaded });
                 }
                 self.ledger.layer(cell, row(element)).refused += 1;
                 if why == Outcome::ShortCircuited {
