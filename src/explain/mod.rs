@@ -14,6 +14,7 @@ pub mod client_warnings;
 pub mod concurrency;
 pub mod course;
 pub mod delivery;
+mod guard_words;
 mod hedge_words;
 mod how;
 pub mod ladder;
