@@ -124,7 +124,8 @@ fn guards(args: &HeadroomArgs, scenario: &Scenario, background: &[String]) -> an
         | Mechanism::Throttle(_)
         | Mechanism::Concurrency(_)
         | Mechanism::Gate(_)
-        | Mechanism::Rate(_) => None,
+        | Mechanism::Rate(_)
+        | Mechanism::Deployments(_) => None,
     };
     let all: Vec<(usize, Counts)> = (0..scenario.guards.len()).filter_map(counts).collect();
     let name = |guard: &(usize, Counts)| scenario.guards[guard.0].name.as_str();

@@ -3,13 +3,29 @@
 use super::outage::Bound;
 use super::words;
 use crate::policy::adaptive_limit::Algorithm;
+use crate::policy::deployments::Pick;
 use crate::policy::hint::HintRule;
 use crate::policy::shared_gate::Opens;
-use crate::policy::{AdaptiveConcurrency, CubicRate, Ramp, SharedGate};
+use crate::policy::{AdaptiveConcurrency, CubicRate, Deployments, Mechanism, Ramp, SharedGate};
 use crate::units::SimDuration;
 
+/// A guard that adapts, without its scope; nothing of any other.
+pub(super) fn words(mechanism: &Mechanism) -> String {
+    match mechanism {
+        Mechanism::Concurrency(limit) => limit_words(limit),
+        Mechanism::Rate(rate) => rate_words(rate),
+        Mechanism::Gate(gate) => gate_words(gate),
+        Mechanism::Deployments(choice) => deployments_words(choice),
+        Mechanism::Breaker(_)
+        | Mechanism::Pacer(_)
+        | Mechanism::Semaphore(_)
+        | Mechanism::Size(_)
+        | Mechanism::Throttle(_) => String::new(),
+    }
+}
+
 /// An adaptive limit, without its scope.
-pub(super) fn limit_words(limit: &AdaptiveConcurrency) -> String {
+fn limit_words(limit: &AdaptiveConcurrency) -> String {
     let bounds = limit.bounds;
     let learns = match limit.algorithm {
         Algorithm::Aimd(aimd) => {
@@ -29,7 +45,7 @@ pub(super) fn limit_words(limit: &AdaptiveConcurrency) -> String {
 }
 
 /// A gate, without its scope.
-pub(super) fn gate_words(gate: &SharedGate) -> String {
+fn gate_words(gate: &SharedGate) -> String {
     let does = if gate.rejects { "refuses all" } else { "lets all wait" };
     let own = words::duration(gate.time);
     let time = match gate.hint {
@@ -52,7 +68,7 @@ pub(super) fn gate_words(gate: &SharedGate) -> String {
 }
 
 /// An adaptive rate, without its scope.
-pub(super) fn rate_words(rate: &CubicRate) -> String {
+fn rate_words(rate: &CubicRate) -> String {
     format!(
         "holds nobody back until a throttling response, then {} of the measured rate, at least {} requests a second, which \
          grows again along a cubic",
@@ -69,6 +85,38 @@ pub(super) fn gate_bound(name: &str, gate: &SharedGate, instances: u64) -> Bound
          it does not bound"
     );
     Bound::of(name, "gate", instances, text)
+}
+
+/// A choice of deployments, without its scope.
+fn deployments_words(choice: &Deployments) -> String {
+    let how = match choice.pick {
+        Pick::Random => "picks one of",
+        Pick::RoundRobin => "takes turns among",
+        Pick::First => "takes the first healthy one of",
+    };
+    let cooldown = choice.cooldown;
+    format!(
+        "{how} {} for each request, and a retry goes to a healthy one at once where there are several; one is left out for {} after a status that cools it or {} within {}, and when all are, it \
+         refuses",
+        words::counted(choice.to.len() as u64, "deployment"),
+        words::duration(cooldown.lasts),
+        words::counted(u64::from(cooldown.after), "failure"),
+        words::duration(cooldown.within)
+    )
+}
+
+/// What a choice of deployments does in an outage of all of them: so many failures in each cooldown, and more that were
+/// under way.
+pub(super) fn deployments_bound(name: &str, choice: &Deployments, instances: u64) -> Bound {
+    let cooldown = choice.cooldown;
+    let text = format!(
+        "`{name}` lets {} of each of {} pass in each cooldown of {} while these count, and one where its status cools at once; \
+         what is under way when one is left out, it does not bound",
+        words::counted(u64::from(cooldown.after), "failure"),
+        words::counted(choice.to.len() as u64, "deployment"),
+        words::duration(cooldown.lasts)
+    );
+    Bound::of(name, "deployments", instances, text)
 }
 
 /// What an adaptive rate does in an outage: it falls only where the outage's answers are what it counts.

@@ -165,6 +165,9 @@ pub fn refusing(guards: &[Guard], client: &Client, answer: &Answer) -> Option<us
 /// What a refusal of this guard is for the layers of this client outside; `None` where it never refuses. A wait for a
 /// pool's connection may end by the client's own timeout for it.
 pub fn refusal(guard: &Guard, client: &Client) -> Option<Answer> {
+    if let Some(choice) = guard.deployments() {
+        return Some(Answer { status: choice.status, ..Answer::SHORT_CIRCUITED });
+    }
     let gives_up = guard.is_pool() && client.patience().timeouts.pool.is_some();
     guard.mechanism.refusal().or(gives_up.then_some(Outcome::PoolTimedOut)).map(Answer::failed)
 }

@@ -265,7 +265,8 @@ fn breaker_spends_runs(scenario: &Scenario, client: &Client) -> Option<Warning> 
             | Mechanism::Throttle(_)
             | Mechanism::Concurrency(_)
             | Mechanism::Gate(_)
-            | Mechanism::Rate(_) => None,
+            | Mechanism::Rate(_)
+            | Mechanism::Deployments(_) => None,
         }
     })?;
     let interval = words::duration(Ladder::own(policy).waits.first().map_or(SimDuration::ZERO, |wait| wait.from));

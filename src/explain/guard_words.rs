@@ -72,9 +72,9 @@ pub(super) fn guard_words(guard: &Guard) -> String {
             words::duration(throttle.window.time),
             throttle.k
         ),
-        Mechanism::Concurrency(limit) => format!("{}; {scope}", super::adaptive::limit_words(limit)),
-        Mechanism::Rate(rate) => format!("{}; {scope}", super::adaptive::rate_words(rate)),
-        Mechanism::Gate(gate) => format!("{}; {scope}", super::adaptive::gate_words(gate)),
+        Mechanism::Concurrency(_) | Mechanism::Rate(_) | Mechanism::Gate(_) | Mechanism::Deployments(_) => {
+            format!("{}; {scope}", super::adaptive::words(&guard.mechanism))
+        }
     }
 }
 

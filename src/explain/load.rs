@@ -203,7 +203,8 @@ fn tightest_of(scenario: &Scenario, limit: &Limit, client: &Client) -> Option<(f
             | Mechanism::Throttle(_)
             | Mechanism::Concurrency(_)
             | Mechanism::Gate(_)
-            | Mechanism::Rate(_) => None,
+            | Mechanism::Rate(_)
+            | Mechanism::Deployments(_) => None,
         },
         Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) | Role::Fallback(_) => None,
     });

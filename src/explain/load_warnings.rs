@@ -98,7 +98,8 @@ fn pacer_of(guard: &Guard, counts: Counts) -> Option<&Pacer> {
         | Mechanism::Throttle(_)
         | Mechanism::Concurrency(_)
         | Mechanism::Gate(_)
-        | Mechanism::Rate(_) => None,
+        | Mechanism::Rate(_)
+        | Mechanism::Deployments(_) => None,
     }
 }
 
@@ -115,7 +116,8 @@ fn limit_per(scenario: &Scenario, limit: &str, guard: &Guard) -> f64 {
         | Mechanism::Throttle(_)
         | Mechanism::Concurrency(_)
         | Mechanism::Gate(_)
-        | Mechanism::Rate(_) => 0.0,
+        | Mechanism::Rate(_)
+        | Mechanism::Deployments(_) => 0.0,
     }
 }
 

@@ -183,6 +183,9 @@ fn of_guard(
         // As many as it may learn to let pass.
         Mechanism::Concurrency(settings) => Some(semaphore(scenario, class, guard, &settings.semaphore, sharing)),
         Mechanism::Gate(settings) => Some(super::adaptive::gate_bound(&guard.name, settings, sharing.instances)),
+        Mechanism::Deployments(settings) => {
+            Some(super::adaptive::deployments_bound(&guard.name, settings, sharing.instances))
+        }
         Mechanism::Rate(settings) => Some(super::adaptive::rate_bound(&guard.name, settings, sharing.instances)),
         Mechanism::Throttle(settings) => {
             let window = words::duration(settings.window.time);

@@ -86,7 +86,30 @@ pub fn outlasts(scenario: &Scenario, class: usize, client: &Client) -> Vec<Outla
             let answer = Answer::refused(limit.status).with_hint(least);
             outlasting(client, &limit.name, limit.meter.span().unwrap_or_default(), answer, true)
         });
-    faults.chain(limits).collect()
+    let goes_elsewhere = goes_elsewhere(scenario, client);
+    faults.chain(limits).map(|found| if goes_elsewhere { found.at_once() } else { found }).collect()
+}
+
+/// Whether a retry may go to another deployment, without a wait.
+fn goes_elsewhere(scenario: &Scenario, client: &Client) -> bool {
+    let mut guards = client.elements().iter().filter_map(|element| element.role.guard());
+    guards.any(|guard| scenario.guards[guard].deployments().is_some_and(|choice| choice.to.len() > 1))
+}
+
+impl Outlasting {
+    /// The same where any of the waits may be left out, and the hints with them.
+    fn at_once(mut self) -> Outlasting {
+        let length = self.length;
+        let left_out = |span: &mut Span, verdict: &mut Verdict| {
+            span.from = SimDuration::ZERO;
+            if *verdict != Verdict::NotRepeated {
+                *verdict = Verdict::of(*span, length);
+            }
+        };
+        self.layers.iter_mut().for_each(|(_, span, verdict)| left_out(span, verdict));
+        left_out(&mut self.stack, &mut self.verdict);
+        self
+    }
 }
 
 /// `answer` carries its hint; a rate limit's hint is the least that it sends.

@@ -134,6 +134,10 @@ impl Tally {
                 Role::Guard(guard) => self.gate(&guards[*guard], client),
                 Role::Hedge(hedge) => self.send_several(u64::from(hedge.max)),
             }
+            if element.role.policy().is_some() {
+                // With that status it goes on outward, whatever else carries it.
+                self.most.iter_mut().for_each(|(answer, _)| *answer = answer.beyond_a_layer());
+            }
         }
         self
     }

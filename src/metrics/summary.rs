@@ -181,6 +181,13 @@ fn guard_table(guard: &Guard, counts: &GuardCounts) -> Tree<Number> {
         table.push(("closings".to_owned(), count(counts.closings)));
         table.push(("closed_s".to_owned(), real(counts.closed_for.as_secs_f64())));
     }
+    if let Some(deployments) = guard.deployments() {
+        let each = deployments.to.iter().zip(&counts.deployments).map(|(deployment, did)| {
+            let did = vec![("picked".to_owned(), count(did.picked)), ("cooled".to_owned(), count(did.cooled))];
+            (deployment.model.clone(), Tree::Table(did))
+        });
+        table.push(("deployments".to_owned(), Tree::Table(each.collect())));
+    }
     Tree::Table(table)
 }
 

@@ -38,7 +38,8 @@ pub struct ModelTotal {
 
 /// Whether the requests of a scenario are counted by model: where it matters which one they ask.
 pub(super) fn is_counted(scenario: &Scenario) -> bool {
-    let falls_back = |client: &Client| client.elements().iter().any(|element| element.role.is_fallback());
+    let falls_back =
+        |client: &Client| client.elements().iter().any(|element| scenario.targets_of(&element.role).is_some());
     let mut clients = scenario.traffic.iter().flat_map(|class| scenario.clients_of(class));
     scenario.provider.tells_models_apart() || clients.any(falls_back)
 }

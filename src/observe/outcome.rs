@@ -4,6 +4,8 @@ use super::alerts::AlertRecord;
 use super::ledger::{AnswerIndex, ClassLedger};
 use super::phases::PhasePlan;
 use super::timeline::Timeline;
+use crate::policy::Deployments;
+use crate::policy::deployments::DeploymentCounts;
 use crate::provider::Window;
 use crate::random::Seed;
 use crate::units::SimDuration;
@@ -106,6 +108,8 @@ pub struct GuardCounts {
     pub closed_for: SimDuration,
     /// What a guard has learnt that adapts.
     pub level: Option<GuardLevel>,
+    /// What became of each deployment, in the order of the file.
+    pub deployments: [DeploymentCounts; Deployments::MOST],
 }
 
 /// Where a guard that adapts has been: a limit of concurrency in permits, a rate in requests per second.

@@ -118,7 +118,7 @@ impl<'a> Facts<'a> {
             Mechanism::Breaker(_) | Mechanism::Gate(_) => Guards { breaker: true, ..kinds },
             Mechanism::Semaphore(_) | Mechanism::Concurrency(_) => Guards { line: true, ..kinds },
             // It lets nobody wait.
-            Mechanism::Size(_) | Mechanism::Throttle(_) => kinds,
+            Mechanism::Size(_) | Mechanism::Throttle(_) | Mechanism::Deployments(_) => kinds,
         })
     }
 

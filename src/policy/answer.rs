@@ -122,7 +122,7 @@ impl Code {
 pub struct Answer {
     /// How the attempt ended.
     pub outcome: Outcome,
-    /// The HTTP status; 0 where no answer came.
+    /// The HTTP status; 0 where no answer came. A short circuit may have the one with which it goes on outward.
     pub status: u16,
     /// The server's explicit word on retrying (`x-should-retry`), where it gave one.
     pub should_retry: Option<bool>,
@@ -173,6 +173,7 @@ impl Answer {
         match self.outcome {
             Outcome::TimedOut | Outcome::ConnectTimedOut | Outcome::WriteTimedOut => Answer::refused(504),
             Outcome::Unreachable | Outcome::Dropped => Answer::refused(502),
+            Outcome::ShortCircuited if self.status != 0 => Answer::refused(self.status),
             Outcome::ShortCircuited | Outcome::LimiterFull | Outcome::PoolTimedOut => Answer::refused(503),
             Outcome::TooLarge => Answer::refused(413),
             Outcome::Silent => Answer::failed(Outcome::StreamBroken),
@@ -182,6 +183,16 @@ impl Answer {
             | Outcome::StreamFailed
             | Outcome::StreamBroken
             | Outcome::Cancelled => self,
+        }
+    }
+
+    /// What is outside of a layer that hands this failure on: a short circuit that has a status of its own is told from a
+    /// response only by the layer next to it.
+    #[must_use]
+    pub const fn beyond_a_layer(self) -> Answer {
+        match self.outcome {
+            Outcome::ShortCircuited if self.status != 0 => Answer::refused(self.status),
+            _ => self,
         }
     }
 

@@ -28,6 +28,12 @@ impl Ban {
         state.until.since(now)
     }
 
+    /// It begins now, however few were refused.
+    pub fn begin(&self, state: &mut BanState, now: SimTime) {
+        state.refusals.clear();
+        state.until = now + self.lasts;
+    }
+
     /// Something was refused. What is refused by the ban itself does not lengthen it.
     pub fn refused(&self, state: &mut BanState, now: SimTime) {
         if state.until > now {
@@ -38,8 +44,7 @@ impl Ban {
         }
         state.refusals.push_back(now);
         if state.refusals.len() >= self.after as usize {
-            state.refusals.clear();
-            state.until = now + self.lasts;
+            self.begin(state, now);
         }
     }
 }

@@ -81,6 +81,10 @@ pub enum Gate {
     Line(SimTime),
     /// Refused: for the layer outside, this is what happened.
     Refuse(Outcome),
+    /// Go on, with the deployment at this place.
+    Picked(u8),
+    /// Refused with this status: no deployment is left to pick.
+    NoneLeft(u16),
 }
 
 /// Whether workers may take jobs.

@@ -33,6 +33,11 @@ impl Fallback {
     pub fn target(state: &LayerState) -> Option<usize> {
         (state.attempts as usize).checked_sub(2)
     }
+
+    /// The attempts of an element that asks the model at this place: also what a pick among deployments remembers.
+    pub(super) const fn with_target(place: u8) -> u32 {
+        place as u32 + 2
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::adaptive_throttle::AdaptiveThrottle;
 use super::answer::Outcome;
 use super::circuit_breaker::{BreakerCounts, CircuitBreaker, WhenOpen};
 use super::cubic_rate::CubicRate;
+use super::deployments::Deployments;
 use super::pacer::Pacer;
 use super::semaphore::{Semaphore, WhenFull};
 use super::shared_gate::SharedGate;
@@ -71,6 +72,8 @@ pub enum Mechanism {
     Gate(SharedGate),
     /// Holds requests to a rate that falls when the provider throttles, and grows again.
     Rate(CubicRate),
+    /// Picks one of several models for each attempt, and leaves those out for a while that failed.
+    Deployments(Deployments),
 }
 
 /// A check of a request's size before it is sent. It has no state.
@@ -88,7 +91,7 @@ impl Mechanism {
             Mechanism::Pacer(_) | Mechanism::Rate(_) => None,
             Mechanism::Semaphore(semaphore) => semaphore.can_refuse().then_some(semaphore.refusal()),
             Mechanism::Size(_) => Some(Outcome::TooLarge),
-            Mechanism::Throttle(_) => Some(Outcome::ShortCircuited),
+            Mechanism::Throttle(_) | Mechanism::Deployments(_) => Some(Outcome::ShortCircuited),
             Mechanism::Concurrency(limit) => limit.semaphore.can_refuse().then_some(limit.semaphore.refusal()),
             Mechanism::Gate(gate) => gate.rejects.then_some(Outcome::ShortCircuited),
         }
@@ -103,7 +106,7 @@ impl Mechanism {
                 matches!(semaphore.when_full, WhenFull::Reject) || semaphore.line.is_some()
             }
             Mechanism::Gate(gate) => gate.rejects,
-            Mechanism::Size(_) | Mechanism::Throttle(_) => true,
+            Mechanism::Size(_) | Mechanism::Throttle(_) | Mechanism::Deployments(_) => true,
         }
     }
 
@@ -119,6 +122,7 @@ impl Mechanism {
             Mechanism::Concurrency(_) => "concurrency",
             Mechanism::Gate(_) => "gate",
             Mechanism::Rate(_) => "rate",
+            Mechanism::Deployments(_) => "deployments",
         }
     }
 }
@@ -134,7 +138,8 @@ impl Guard {
             | Mechanism::Semaphore(_)
             | Mechanism::Size(_)
             | Mechanism::Concurrency(_)
-            | Mechanism::Rate(_) => false,
+            | Mechanism::Rate(_)
+            | Mechanism::Deployments(_) => false,
         }
     }
 
@@ -153,7 +158,8 @@ impl Guard {
             | Mechanism::Size(_)
             | Mechanism::Throttle(_)
             | Mechanism::Concurrency(_)
-            | Mechanism::Rate(_) => false,
+            | Mechanism::Rate(_)
+            | Mechanism::Deployments(_) => false,
         }
     }
 
@@ -174,6 +180,11 @@ impl Guard {
     /// Whether the times of results matter to it, from its place.
     pub const fn learns_from_times(&self) -> bool {
         matches!(&self.mechanism, Mechanism::Concurrency(_))
+    }
+
+    /// The choice among deployments that it is, where it is one.
+    pub const fn deployments(&self) -> Option<&Deployments> {
+        if let Mechanism::Deployments(deployments) = &self.mechanism { Some(deployments) } else { None }
     }
 
     /// Whether it is a pool of connections.

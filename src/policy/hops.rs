@@ -84,6 +84,8 @@ impl Client {
     pub(super) fn drop_parts(&self, from: usize, to: usize, states: &[LayerState], now: SimTime, host: &mut impl Host) {
         for (at, state) in states.iter().enumerate().take(to).skip(from) {
             match &self.elements[at].role {
+                // Of a deployment that was picked for it nothing is learnt.
+                Role::Guard(_) if Fallback::target(state).is_some() => {}
                 Role::Guard(guard) => {
                     // A result that nobody waits for is nobody's short circuit.
                     host.passed_back(*guard, &Answer::SHORT_CIRCUITED, now);

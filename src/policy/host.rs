@@ -3,6 +3,7 @@
 use super::answer::{Answer, Outcome};
 use super::backoff::Draws;
 use super::circuit_breaker::Gate;
+use super::deployments::Left;
 use super::retry::GiveUp;
 use super::retry_budget::{Passage, RetryBudget};
 use crate::units::{SimDuration, SimTime};
@@ -39,6 +40,15 @@ pub trait Host {
     /// A result passes outward through the guard's place; says whether the layers outside see a short circuit in its
     /// place.
     fn passed_back(&mut self, guard: usize, answer: &Answer, now: SimTime) -> bool;
+    /// Whether the guard picks among deployments.
+    fn chooses(&self, _guard: usize) -> bool {
+        false
+    }
+    /// The result of an attempt comes back for which the guard picked the deployment at this place; says what is
+    /// left for a retry.
+    fn came_back(&mut self, _guard: usize, _place: usize, _answer: &Answer, _now: SimTime) -> Left {
+        Left::Same
+    }
     /// The retry budget of the element at this index hears of a failure; says what a retry costs, where one is wanted
     /// and allowed.
     fn pay(&mut self, element: usize, budget: &RetryBudget, answer: &Answer, wanted: bool, now: SimTime)

@@ -11,14 +11,16 @@
 use super::answer::{Answer, Outcome};
 use super::circuit_breaker::Gate;
 pub use super::cursor::{Cursor, Input, Next, Waiting};
+use super::deployments::Left;
 pub use super::element::{Element, Kind, Place, Requeue, Resume, Role};
 use super::fallback::Fallback;
 use super::header::HintGrammar;
 use super::hedge::Hedge;
 pub use super::host::{Host, Note};
-use super::retry::{Decision, GiveUp, LayerState, RetryPolicy};
-use super::retry_budget::{Passage, RetryBudget};
+use super::retry::{GiveUp, LayerState, RetryPolicy};
+use super::retry_budget::Passage;
 use super::timeouts::{Course, Patience, Phases, Timeouts, shorter};
+use super::turn::decide;
 use crate::units::{SimDuration, SimTime};
 
 /// A named client: what stands between application code and the provider.
@@ -40,6 +42,8 @@ pub struct Client {
     /// How long a hop waits for one of its own requests.
     pub(super) hop_patience: Patience,
     grammar: HintGrammar,
+    /// Whether it has a fallback.
+    pub(super) falls_back: bool,
 }
 
 impl Client {
@@ -62,7 +66,19 @@ impl Client {
         let part = |part: &[Element]| Patience::new(shortest(part), shrinks(part));
         let (patience, hop_patience) = (part(&elements[hop_edge..queue_edge]), part(&elements[..hop_edge]));
         let grammar = HintGrammar::plain();
-        Some(Client { name, for_tests, elements, hop_edge, call_edge, queue_edge, patience, hop_patience, grammar })
+        let falls_back = elements.iter().any(|element| element.role.is_fallback());
+        Some(Client {
+            name,
+            for_tests,
+            elements,
+            hop_edge,
+            call_edge,
+            queue_edge,
+            patience,
+            hop_patience,
+            grammar,
+            falls_back,
+        })
     }
 
     /// The elements, innermost first.
@@ -230,8 +246,8 @@ impl Client {
             };
             outward = match self.inward(below, asked_again, states, cursor, now, host) {
                 Inward::Stops(next) => return next,
-                Inward::Refused(at, why) => {
-                    self.outward(at + 1, &self.let_out(at, Answer::failed(why)), states, cursor, now, host)
+                Inward::Refused(at, answer) => {
+                    self.outward(at + 1, &self.let_out(at, answer), states, cursor, now, host)
                 }
             };
             asked_again = false;
@@ -285,8 +301,9 @@ impl Client {
                         host.call_passes(at, budget, Passage::Enters, now);
                     }
                 }
-                Role::Guard(guard) => match host.pass(*guard, now) {
+                Role::Guard(guard) => match self.asked(at, *guard, states, now, host) {
                     Gate::Pass => {}
+                    Gate::Picked(place) => states[at].attempts = Fallback::with_target(place),
                     // A reservation that is already made is not asked for again: the wait ends inside the guard.
                     Gate::Reserved(until) => {
                         cursor.stand(at, false);
@@ -315,7 +332,11 @@ impl Client {
                     }
                     Gate::Refuse(why) => {
                         host.note(Note::Refused(at, why));
-                        return Inward::Refused(at, why);
+                        return Inward::Refused(at, Answer::failed(why));
+                    }
+                    Gate::NoneLeft(answers) => {
+                        host.note(Note::Refused(at, Outcome::ShortCircuited));
+                        return Inward::Refused(at, Answer { status: answers, ..Answer::SHORT_CIRCUITED });
                     }
                 },
                 Role::Hedge(_) => {}
@@ -341,6 +362,7 @@ impl Client {
     ) -> Walk {
         let end = if cursor.is_part { self.queue_edge } else { self.elements.len() };
         let mut answer = *answer;
+        let mut left = Left::Same;
         for at in from..end {
             if at == self.call_edge {
                 host.note(Note::CallEnded(answer));
@@ -351,7 +373,9 @@ impl Client {
             }
             match &self.elements[at].role {
                 Role::Guard(guard) => {
-                    if host.passed_back(*guard, &answer, now) {
+                    if let Some(place) = Fallback::target(&states[at]) {
+                        left = host.came_back(*guard, place, &answer, now);
+                    } else if host.passed_back(*guard, &answer, now) {
                         answer = Answer::SHORT_CIRCUITED;
                     }
                 }
@@ -363,8 +387,13 @@ impl Client {
                 }
                 Role::Retry(policy) | Role::Fallback(Fallback { policy, .. }) => {
                     let longest = self.no_longer_than_the_client_waits(SimTime::NEVER, at, states);
-                    match decide(policy, at, states, &answer, now, longest, host) {
-                        None => {}
+                    // Only the nearest layer goes elsewhere.
+                    let mut left = std::mem::take(&mut left);
+                    if self.elements[at].role.is_fallback() {
+                        left = Left::Same;
+                    }
+                    match decide(policy, at, states, &answer, now, (left, longest), host) {
+                        None => answer = answer.beyond_a_layer(),
                         Some(until) if until == now && self.is_unpaid(at, host).is_some() => {
                             host.note(Note::GaveUp(at, GiveUp::Suppressed));
                         }
@@ -380,7 +409,7 @@ impl Client {
                     }
                 }
                 Role::Queue(policy, requeue) => {
-                    if let Some(at) = decide(policy, at, states, &answer, now, SimTime::NEVER, host) {
+                    if let Some(at) = decide(policy, at, states, &answer, now, (Left::Same, SimTime::NEVER), host) {
                         let holds_queue = policy.holds_queue.contains(answer.status);
                         return Walk::Stops(Next::Requeue { at, requeue: *requeue, holds_queue });
                     }
@@ -410,41 +439,6 @@ enum Walk {
 enum Inward {
     /// Nothing more can be done now.
     Stops(Next),
-    /// This guard refused: it turns round and goes on outward.
-    Refused(usize, Outcome),
-}
-
-/// When element `at` tries again, or `None` where it hands the failure on. It waits until `longest` at most: a hop's
-/// client may leave before.
-fn decide(
-    policy: &RetryPolicy,
-    at: usize,
-    states: &mut [LayerState],
-    answer: &Answer,
-    now: SimTime,
-    longest: SimTime,
-    host: &mut impl Host,
-) -> Option<SimTime> {
-    let attempt = states[at].attempts;
-    // The policy asks the host for two things, one after the other: random numbers and the budget.
-    let host = std::cell::RefCell::new(host);
-    let pay = |wanted| {
-        let budget = policy.budget.as_ref()?;
-        host.borrow_mut().pay(at, budget, answer, wanted, now)
-    };
-    let decision = policy.decide(&mut states[at], answer, now, || host.borrow().draws(at, attempt), pay);
-    let host = host.into_inner();
-    match decision {
-        Decision::Retry { at: until } => {
-            if policy.budget.as_ref().is_some_and(RetryBudget::is_asked_after_the_wait) {
-                host.keep(at, answer);
-            }
-            host.note(Note::Retried(at, until.min(longest).since(now)));
-            Some(until)
-        }
-        Decision::GiveUp(why) => {
-            host.note(Note::GaveUp(at, why));
-            None
-        }
-    }
+    /// This guard refused, and this comes out of it: it turns round and goes on outward.
+    Refused(usize, Answer),
 }

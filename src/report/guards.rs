@@ -23,6 +23,15 @@ pub fn guards(subject: &Subject<'_>) -> Vec<String> {
             if let (Some(times), Some(closed)) = (counted("closings", "time", "times"), number("closed_s")) {
                 did.push(format!("closed {times}, for {} in all", Unit::Time(TimeUnit::of(closed)).full(closed)));
             }
+            for deployment in guard.deployments().iter().flat_map(|choice| &choice.to) {
+                let figure = |key| subject.figure(&["guards", &guard.name, "deployments", &deployment.model, key]);
+                let center = |key| figure(key).and_then(crate::experiment::Figure::center).filter(|n| *n > 0.0);
+                if let Some(times) = center("cooled") {
+                    let (cooled, picked) = (Unit::Count.brief(figure("cooled")), Unit::Count.brief(figure("picked")));
+                    let times = if times == 1.0 { "time" } else { "times" };
+                    did.push(format!("left `{}` out {cooled} {times} of {picked} picks", deployment.model));
+                }
+            }
             did.extend(counted("refused", "call", "calls").map(|calls| format!("refused {calls}")));
             if let (Some(waits), Some(n), Some(waited)) =
                 (counted("waits", "wait", "waits"), number("waits"), number("waited_s"))
@@ -53,7 +62,8 @@ pub fn guards(subject: &Subject<'_>) -> Vec<String> {
                 | Mechanism::Pacer(_)
                 | Mechanism::Semaphore(_)
                 | Mechanism::Throttle(_)
-                | Mechanism::Gate(_) => guard.mechanism.word(),
+                | Mechanism::Gate(_)
+                | Mechanism::Deployments(_) => guard.mechanism.word(),
                 Mechanism::Concurrency(_) => "adaptive limit",
                 Mechanism::Rate(_) => "adaptive rate",
             };

@@ -118,7 +118,7 @@ const CLASS_LEAVES: [&str; 30] = [
 
 /// The numbers of one guard.
 fn guard() -> Value {
-    leaves(
+    let mut guard = leaves(
         &[
             "trips",
             "refused",
@@ -136,7 +136,13 @@ fn guard() -> Value {
         "Numbers of one guard; `most_in_use` is of semaphores, pools and adaptive limits only, those of a limit are of \
              the latter, `closings` and `closed_s` of gates, and those of a rate, \
              in requests per second, of adaptive rates that held somebody back.",
-    )
+    );
+    guard["properties"]["deployments"] = json!({
+        "type": "object",
+        "additionalProperties": leaves(&["picked", "cooled"], "How often it was picked, and how often it was left out after."),
+        "description": "Of a choice among deployments: each of them by its model.",
+    });
+    guard
 }
 
 fn definitions() -> Value {

@@ -3,8 +3,9 @@
 
 use super::adaptive_guards::{concurrency, gate, rate};
 use super::breaker::{breaker, counted};
-use super::context::each;
+use super::context::{Context, each};
 use super::delivery::or_none;
+use super::deployments::deployments;
 use super::provider::{bucket, counts};
 use super::scopes::{check_guard, guard_scope};
 use crate::document::{Field, Place, Reader};
@@ -25,18 +26,19 @@ pub(super) struct ReadGuard {
 }
 
 /// Reads all guards.
-pub(super) fn guards(field: Option<&Field<'_>>) -> Vec<Option<ReadGuard>> {
+pub(super) fn guards(field: Option<&Field<'_>>, context: &Context<'_>) -> Vec<Option<ReadGuard>> {
     let Some(field) = field else { return Vec::new() };
     let Some(reader) = field.table("guards") else { return vec![None] };
-    let guards = each(&reader, 64, "guards", guard);
+    let guards = each(&reader, 64, "guards", |name, field| guard(name, field, context));
     reader.finish();
     guards
 }
 
 /// What a guard can be.
-const KINDS: [&str; 9] = ["breaker", "pacer", "semaphore", "pool", "size", "throttle", "concurrency", "gate", "rate"];
+const KINDS: [&str; 10] =
+    ["breaker", "pacer", "semaphore", "pool", "size", "throttle", "concurrency", "gate", "rate", "deployments"];
 
-fn guard(name: &str, field: &Field<'_>) -> Option<ReadGuard> {
+fn guard(name: &str, field: &Field<'_>, context: &Context<'_>) -> Option<ReadGuard> {
     let reader = field.table("what it does, and a scope")?;
     let chosen = reader.only(&KINDS);
     let scope_field = reader.get("scope");
@@ -56,6 +58,7 @@ fn guard(name: &str, field: &Field<'_>) -> Option<ReadGuard> {
         Some(("concurrency", field)) => concurrency(field).map(Mechanism::Concurrency),
         Some(("rate", field)) => rate(field).map(Mechanism::Rate),
         Some(("gate", field)) => gate(field).map(Mechanism::Gate),
+        Some(("deployments", field)) => deployments(field, context).map(Mechanism::Deployments),
         Some((_, field)) => throttle(field).map(Mechanism::Throttle),
     };
     reader.finish();

@@ -14,6 +14,7 @@ mod clients;
 mod context;
 mod crowd;
 mod delivery;
+mod deployments;
 mod distribution;
 mod element;
 mod endless;
@@ -60,6 +61,7 @@ mod variants;
 mod waits;
 mod workers;
 
+use crate::policy::Role;
 use crate::policy::guard::Guard;
 use crate::policy::stack::Client;
 use crate::provider::{Fault, Provider, Window};
@@ -186,8 +188,7 @@ impl Scenario {
     pub fn models_of(&self, class: &TrafficClass) -> Vec<u8> {
         let own = class.steps.iter().map(|step| self.provider.model(step.model.as_deref()));
         let elements = self.clients_of(class).flat_map(Client::elements);
-        let targets = elements.filter_map(|element| element.role.fallback()).flat_map(|fallback| &fallback.to);
-        let targets = targets.map(|name| self.provider.model(Some(name)));
+        let targets = elements.filter_map(|element| self.targets_of(&element.role)).flatten();
         let mut models: Vec<u8> = Vec::new();
         for model in own.chain(targets) {
             if !models.contains(&model) {
@@ -195,6 +196,16 @@ impl Scenario {
             }
         }
         models
+    }
+
+    /// The models to which an element of this role sends requests, where it does: a fallback or a choice of deployments.
+    pub fn targets_of(&self, role: &Role) -> Option<Vec<u8>> {
+        let model = |name: &String| self.provider.model(Some(name));
+        if let Some(fallback) = role.fallback() {
+            return Some(fallback.to.iter().map(model).collect());
+        }
+        let deployments = self.guards[role.guard()?].deployments()?;
+        Some(deployments.to.iter().map(|deployment| model(&deployment.model)).collect())
     }
 
     /// The fault windows, in order of their start, each with the fault's name; windows past the horizon left out.

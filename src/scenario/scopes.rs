@@ -32,13 +32,20 @@ pub(super) fn check_guard(mechanism: &Mechanism, scope: Scope, place: Place, fau
         | Mechanism::Throttle(_)
         | Mechanism::Concurrency(_)
         | Mechanism::Gate(_)
-        | Mechanism::Rate(_) => return,
+        | Mechanism::Rate(_)
+        | Mechanism::Deployments(_) => return,
     };
     faults.add(Fault::new(place, message).hint(r#"write scope = "process", or another one that lives on"#));
 }
 
-/// What ends with a call is asked inside of calls: not by what stands around them.
+/// What ends with a call is asked inside of calls: not by what stands around them. Of two choices the outer one would pick
+/// in vain.
 pub(super) fn check_places(client: &Client, parts: &Parts<'_>, faults: &Faults) {
+    let guards = client.elements().iter().filter_map(|element| parts.guard(element.role.guard()?));
+    if let Some(inner) = guards.filter(|read| read.guard.deployments().is_some()).nth(1) {
+        let message = format!("picks a deployment in `{}`, where another guard does that too", client.name);
+        faults.add(Fault::new(inner.name, message).hint("keep one of them, or put a fallback around it"));
+    }
     for element in client.elements().iter().filter(|element| element.kind > Kind::Client) {
         let Some(ReadGuard { guard, scope, .. }) = element.role.guard().and_then(|index| parts.guard(index)) else {
             continue;

@@ -250,7 +250,7 @@ fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scena
         caches: has_cache(root),
     };
     let mut read_provider = provider::provider(reader.get("provider").as_ref(), &context);
-    let guards = guards::guards(reader.get("guards").as_ref());
+    let guards = guards::guards(reader.get("guards").as_ref(), &context);
     let clients_field = reader.need("clients", "describe who sends requests as [clients.NAME]");
     let clients = clients::clients(clients_field.as_ref(), &context);
     let traffic_field = reader.need("traffic", "describe who wants what as [traffic.NAME]");
@@ -269,7 +269,9 @@ fn read(source: &Source<'_>, patched: &Patched, faults: &Faults) -> Option<Scena
         &check::Parts { provider: &read_provider, guards: &guards, clients: &clients, classes: &classes },
         faults,
     );
-    let all_asked = clients.iter().all(Option::is_some) && classes.iter().all(Option::is_some);
+    let all_asked = guards.iter().all(Option::is_some)
+        && clients.iter().all(Option::is_some)
+        && classes.iter().all(Option::is_some);
     let models = models::settle(&mut read_provider, all_asked, &context);
     let (origin, origin_name) = origin?;
     let provider = read_provider.settled(models?);

@@ -83,7 +83,7 @@ pub(super) struct Stack<'a> {
     pub(super) hops: usize,
     /// Guards of the client that every response feeds.
     pub(super) fed_by_responses: Vec<usize>,
-    /// Its fallbacks by their element, innermost first, each with the models that it goes to.
+    /// Its fallbacks and choices of deployments by their element, innermost first, each with the models that it goes to.
     pub(super) fallbacks: Vec<(usize, Vec<u8>)>,
     /// Where its elements' counts begin in the class's ledger.
     pub(super) first_row: usize,
@@ -278,13 +278,10 @@ fn deploys(scenario: &Scenario, settings: &TrafficClass) -> Vec<Deploy> {
     all
 }
 
-/// The fallbacks of a client by their element, each with the models that it goes to.
+/// The fallbacks and choices of a client by their element, each with the models that it goes to.
 fn fallbacks(scenario: &Scenario, client: &Client) -> Vec<(usize, Vec<u8>)> {
     let elements = client.elements().iter().enumerate();
-    let targets = elements.filter_map(|(at, element)| {
-        let targets = element.role.fallback()?.to.iter().map(|name| scenario.provider.model(Some(name)));
-        Some((at, targets.collect()))
-    });
+    let targets = elements.filter_map(|(at, element)| Some((at, scenario.targets_of(&element.role)?)));
     targets.collect()
 }
 

@@ -40,6 +40,7 @@
 //! - `scenario_errors`: the exact words of every refusal; long tables of them are kept in `refusals/`.
 //! - `fixes`: what fixes change, and what is refused of them.
 //! - `guard_errors`, `request_errors`: the same for guards, and for what happens within a request.
+//! - `deployments`: one of several models for each attempt, and cooldowns.
 //! - `adaptive_guards`: limits that learn, and gates that a response closes for all.
 //! - `guard_lifetimes`: guards and budgets that end with the call, the run, the task or the process that made them.
 //! - `guard_runs`: breakers, throttles and budgets in whole runs.
@@ -78,6 +79,7 @@ mod conformance;
 mod conservation;
 mod conservation_money;
 mod conservation_wide;
+mod deployments;
 mod determinism;
 #[cfg(feature = "cli")]
 mod experiments;

@@ -200,7 +200,8 @@ pub fn pacer(scenario: &Scenario, class: &TrafficClass, counts: Counts) -> Optio
             | Mechanism::Throttle(_)
             | Mechanism::Concurrency(_)
             | Mechanism::Gate(_)
-            | Mechanism::Rate(_) => None,
+            | Mechanism::Rate(_)
+            | Mechanism::Deployments(_) => None,
         },
         Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) | Role::Fallback(_) => None,
     })

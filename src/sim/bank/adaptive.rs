@@ -50,7 +50,8 @@ pub(super) fn permits<'s>(
             | Mechanism::Throttle(_)
             | Mechanism::Concurrency(_)
             | Mechanism::Gate(_)
-            | Mechanism::Rate(_),
+            | Mechanism::Rate(_)
+            | Mechanism::Deployments(_),
             _,
         ) => None,
     }
@@ -89,7 +90,8 @@ impl State {
             | State::Semaphore(..)
             | State::Size
             | State::Throttle(_)
-            | State::Gate(_) => None,
+            | State::Gate(_)
+            | State::Deployments(_) => None,
         }
     }
 }

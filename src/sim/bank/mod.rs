@@ -16,6 +16,7 @@ use crate::policy::adaptive_concurrency::LimitState;
 use crate::policy::answer::Outcome;
 use crate::policy::circuit_breaker::{BreakerState, Gate, Pause, Phase};
 use crate::policy::cubic_rate::RateState;
+use crate::policy::deployments::DeploymentsState;
 use crate::policy::guard::{Guard, Mechanism, Scope};
 use crate::policy::pacer::{Counts, PacerState};
 use crate::policy::retry_budget::{BudgetState, RetryBudget};
@@ -42,6 +43,7 @@ enum State {
     Concurrency(SemaphoreState, Line, LimitState),
     Gate(GateState),
     Rate(RateState),
+    Deployments(DeploymentsState),
 }
 
 impl State {
@@ -58,6 +60,7 @@ impl State {
             }
             Mechanism::Gate(gate) => State::Gate(gate.open()),
             Mechanism::Rate(rate) => State::Rate(rate.fresh()),
+            Mechanism::Deployments(deployments) => State::Deployments(deployments.healthy()),
         }
     }
 
@@ -73,6 +76,11 @@ impl State {
             State::Gate(gate) => {
                 counts.closings += u64::from(gate.closings);
                 counts.closed_for += gate.closed_for;
+            }
+            State::Deployments(state) => {
+                for (counts, did) in counts.deployments.iter_mut().zip(state.counts()) {
+                    (counts.picked, counts.cooled) = (counts.picked + did.picked, counts.cooled + did.cooled);
+                }
             }
             State::Pacer(_) | State::Size | State::Throttle(_) | State::Rate(_) => {}
         }
@@ -231,6 +239,16 @@ impl<'a> Bank<'a> {
         self.guards[guard].is_by_chance()
     }
 
+    /// The word of a guard's name, with the seed in it.
+    pub(in crate::sim) fn word(&self, guard: usize) -> u64 {
+        self.keys[guard].bits()
+    }
+
+    /// Whether a guard picks among deployments.
+    pub(in crate::sim) fn chooses(&self, guard: usize) -> bool {
+        self.guards[guard].deployments().is_some()
+    }
+
     /// Whether a guard stands in the way of retries only.
     pub(in crate::sim) fn gates_retries(&self, guard: usize) -> bool {
         matches!(&self.guards[guard].mechanism, Mechanism::Breaker(breaker) if breaker.gates_retries)
@@ -239,14 +257,14 @@ impl<'a> Bank<'a> {
     /// What the guard says to someone who wants to pass.
     ///
     /// `patience` is how long the run's client waits for a connection of a pool, `chance` a uniform number for a guard
-    /// that decides by chance.
+    /// that decides by chance, `draws` the key of the request at a guard that picks.
     pub(in crate::sim) fn pass(
         &mut self,
         guard: usize,
         asker: Asker,
         run: u32,
         patience: Option<SimDuration>,
-        chance: f64,
+        (chance, draws): (f64, Key),
         now: SimTime,
     ) -> Gate {
         let instance = self.instance(guard, asker);
@@ -275,6 +293,7 @@ impl<'a> Bank<'a> {
             }
             (Mechanism::Gate(gate), State::Gate(state)) => gate.enter(state, chance, now),
             (Mechanism::Rate(rate), State::Rate(state)) => rate.enter(state, now),
+            (Mechanism::Deployments(deployments), State::Deployments(state)) => deployments.pick(state, draws, now),
             (Mechanism::Semaphore(_) | Mechanism::Concurrency(_), _) => {
                 self.ask_for_a_permit(guard, instance, asker, run, patience, now)
             }
@@ -284,7 +303,8 @@ impl<'a> Bank<'a> {
                 | Mechanism::Size(_)
                 | Mechanism::Throttle(_)
                 | Mechanism::Gate(_)
-                | Mechanism::Rate(_),
+                | Mechanism::Rate(_)
+                | Mechanism::Deployments(_),
                 _,
             ) => {
                 unreachable!("a guard's state is of its own kind")
@@ -292,8 +312,8 @@ impl<'a> Bank<'a> {
         };
         let counts = &mut self.counts[guard];
         match gate {
-            Gate::Pass => {}
-            Gate::Refuse(_) => counts.refused += 1,
+            Gate::Pass | Gate::Picked(_) => {}
+            Gate::Refuse(_) | Gate::NoneLeft(_) => counts.refused += 1,
             // How long is known only when it goes on.
             Gate::Park | Gate::Line(_) => counts.waits += 1,
             Gate::Wait(until) | Gate::Reserved(until) => {
@@ -318,7 +338,8 @@ impl<'a> Bank<'a> {
                 | Mechanism::Throttle(_)
                 | Mechanism::Concurrency(_)
                 | Mechanism::Gate(_)
-                | Mechanism::Rate(_),
+                | Mechanism::Rate(_)
+                | Mechanism::Deployments(_),
                 _,
             ) => Pause::No,
         };

@@ -33,7 +33,11 @@ impl<'a> Bank<'a> {
                 Mechanism::Breaker(_) | Mechanism::Gate(_) => track.with_doors(),
                 // The bound of a track only falls within a run, so that a limit which grows is not shown as one.
                 Mechanism::Semaphore(_) | Mechanism::Concurrency(_) => track.with_level(0.0, Nears::Rising),
-                Mechanism::Pacer(_) | Mechanism::Size(_) | Mechanism::Throttle(_) | Mechanism::Rate(_) => track,
+                Mechanism::Pacer(_)
+                | Mechanism::Size(_)
+                | Mechanism::Throttle(_)
+                | Mechanism::Rate(_)
+                | Mechanism::Deployments(_) => track,
             }
         };
         let guards = self.guards.iter().zip(self.bases.windows(2)).map(of_guard).collect();
@@ -63,7 +67,7 @@ impl<'a> Bank<'a> {
     pub(super) fn note_came(&mut self, guard: usize, instance: usize, gate: Gate, now: SimTime) {
         if let Some(tracks) = &mut self.tracks {
             let own = if self.guards[guard].scope.ends_with_task() { 0 } else { instance - self.bases[guard] };
-            tracks.guards[guard].came(own, matches!(gate, Gate::Refuse(_)), now);
+            tracks.guards[guard].came(own, matches!(gate, Gate::Refuse(_) | Gate::NoneLeft(_)), now);
             self.note(guard, instance, now);
         }
     }

@@ -3,6 +3,7 @@
 use super::{Asker, Bank, State};
 use crate::policy::answer::Answer;
 use crate::policy::circuit_breaker::BreakerCounts;
+use crate::policy::deployments::Left;
 use crate::policy::guard::Mechanism;
 use crate::units::SimTime;
 
@@ -75,6 +76,24 @@ impl Bank<'_> {
         hides
     }
 
+    /// A result of the deployment at this place comes back; says what is left for a retry.
+    pub(in crate::sim) fn came_back(
+        &mut self,
+        guard: usize,
+        asker: Asker,
+        place: usize,
+        answer: &Answer,
+        now: SimTime,
+    ) -> Left {
+        let instance = self.instance(guard, asker);
+        match (&self.guards[guard].mechanism, &mut self.states[instance]) {
+            (Mechanism::Deployments(deployments), State::Deployments(state)) => {
+                deployments.came_back(state, place, answer, now)
+            }
+            _ => Left::Same,
+        }
+    }
+
     /// Whether the guard counts the results that pass outward through its place.
     fn counts_results(&self, guard: usize) -> bool {
         match &self.guards[guard].mechanism {
@@ -85,7 +104,8 @@ impl Bank<'_> {
             | Mechanism::Throttle(_)
             | Mechanism::Concurrency(_)
             | Mechanism::Gate(_)
-            | Mechanism::Rate(_) => false,
+            | Mechanism::Rate(_)
+            | Mechanism::Deployments(_) => false,
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::observe::ledger::ClassLedger;
 use crate::observe::timeline::{AnswerKind, ClassSeries};
 use crate::policy::answer::{Answer, Outcome};
 use crate::policy::circuit_breaker::Gate;
+use crate::policy::deployments::Left;
 use crate::policy::retry_budget::{Passage, RetryBudget};
 use crate::policy::stack::{Host, Note};
 use crate::random::{Key, Stream};
@@ -52,10 +53,14 @@ impl Walker<'_, '_> {
     /// The uniform number of one request at a guard.
     #[cold]
     fn chance(&self, guard: usize) -> f64 {
+        self.request_key(guard as u64).stream().next_unit()
+    }
+
+    /// The key of one request at the guard of this word.
+    fn request_key(&self, guard: u64) -> Key {
         let (run, step) = (u64::from(self.run.task.runs), u64::from(self.run.step));
-        let key = self.compiled.key.with(u64::from(self.run.task.index)).with(purpose::GUARD).with(guard as u64);
-        let key = key.with(run << 32 | step).with(u64::from(self.run.calls) << 32 | u64::from(self.run.ordinal));
-        key.stream().next_unit()
+        let key = self.compiled.key.with(u64::from(self.run.task.index)).with(purpose::GUARD).with(guard);
+        key.with(run << 32 | step).with(u64::from(self.run.calls) << 32 | u64::from(self.run.ordinal))
     }
 }
 
@@ -83,7 +88,8 @@ impl Host for Walker<'_, '_> {
         let asker = self.asker();
         let patience = self.stack.client.patience().timeouts.pool;
         let chance = if self.bank.is_by_chance(guard) { self.chance(guard) } else { 0.0 };
-        let gate = self.bank.pass(guard, asker, self.slot, patience, chance, now);
+        let draws = if self.bank.chooses(guard) { self.request_key(self.bank.word(guard)) } else { self.compiled.key };
+        let gate = self.bank.pass(guard, asker, self.slot, patience, (chance, draws), now);
         if gate == Gate::Park {
             self.bank.park(guard, asker, self.slot, now);
         }
@@ -92,6 +98,14 @@ impl Host for Walker<'_, '_> {
 
     fn passed_back(&mut self, guard: usize, answer: &Answer, now: SimTime) -> bool {
         self.bank.passed_back(guard, self.asker(), self.slot, answer, now)
+    }
+
+    fn chooses(&self, guard: usize) -> bool {
+        self.bank.chooses(guard)
+    }
+
+    fn came_back(&mut self, guard: usize, place: usize, answer: &Answer, now: SimTime) -> Left {
+        self.bank.came_back(guard, self.asker(), place, answer, now)
     }
 
     fn pay(
