@@ -1,4 +1,4 @@
-//! What `explain` says of guards that adapt.
+//! What `explain` says of the settings of guards that adapt.
 
 use super::outage::Bound;
 use super::words;
@@ -77,16 +77,6 @@ fn rate_words(rate: &CubicRate) -> String {
     )
 }
 
-/// What a gate does in an outage: nothing bounds how many are under way when it closes.
-pub(super) fn gate_bound(name: &str, gate: &SharedGate, instances: u64) -> Bound {
-    let own = words::duration(gate.time);
-    let text = format!(
-        "`{name}` lets nobody pass for {own} after each response that closes it without a hint; how many go when it opens, \
-         it does not bound"
-    );
-    Bound::of(name, "gate", instances, text)
-}
-
 /// A choice of deployments, without its scope.
 fn deployments_words(choice: &Deployments) -> String {
     let how = match choice.pick {
@@ -117,16 +107,6 @@ pub(super) fn deployments_bound(name: &str, choice: &Deployments, instances: u64
         words::duration(cooldown.lasts)
     );
     Bound::of(name, "deployments", instances, text)
-}
-
-/// What an adaptive rate does in an outage: it falls only where the outage's answers are what it counts.
-pub(super) fn rate_bound(name: &str, rate: &CubicRate, instances: u64) -> Bound {
-    let text = format!(
-        "`{name}` falls to {} requests a second where every answer is one that it counts; it holds nobody back before the \
-         first of them",
-        rate.min_rate
-    );
-    Bound::of(name, "rate", instances, text)
 }
 
 /// What comes after a break, where there is a ramp.

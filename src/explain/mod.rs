@@ -22,6 +22,7 @@ pub mod layer;
 pub mod load;
 pub mod load_warnings;
 pub mod outage;
+mod outage_adaptive;
 mod outage_breaker;
 mod outage_budget;
 pub mod outlasting;

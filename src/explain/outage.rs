@@ -4,6 +4,7 @@
 
 use super::class::by_client;
 use super::client_warnings::requests_inside;
+use super::outage_adaptive;
 use super::outage_breaker::breaker;
 use super::outage_budget::budget;
 use super::words;
@@ -182,11 +183,15 @@ fn of_guard(
         Mechanism::Semaphore(settings) => Some(semaphore(scenario, class, guard, settings, sharing)),
         // As many as it may learn to let pass.
         Mechanism::Concurrency(settings) => Some(semaphore(scenario, class, guard, &settings.semaphore, sharing)),
-        Mechanism::Gate(settings) => Some(super::adaptive::gate_bound(&guard.name, settings, sharing.instances)),
+        Mechanism::Gate(settings) => {
+            Some(outage_adaptive::gate(scenario, class, &guard.name, settings, sharing, inside))
+        }
+        Mechanism::Rate(settings) => {
+            Some(outage_adaptive::rate(scenario, class, &guard.name, settings, sharing, inside))
+        }
         Mechanism::Deployments(settings) => {
             Some(super::adaptive::deployments_bound(&guard.name, settings, sharing.instances))
         }
-        Mechanism::Rate(settings) => Some(super::adaptive::rate_bound(&guard.name, settings, sharing.instances)),
         Mechanism::Throttle(settings) => {
             let window = words::duration(settings.window.time);
             let each = if sharing.instances > 1 { " for each instance" } else { "" };

@@ -2,6 +2,8 @@
 //! instances were shut, how high or low a level of its stood, who asked, who was refused and who waited. A guard of a
 //! new kind feeds those that it has and leaves the others out; what is not fed takes no room.
 
+use super::doors::{Door, Doors};
+use super::fill::Fill;
 use super::spans::Spans;
 use crate::policy::budget_gauge::Gauge;
 use crate::units::{SimDuration, SimTime};
@@ -13,16 +15,22 @@ pub struct GuardSeries {
     pub instances: u32,
     /// How many instances let nobody through, on average over each bin; empty where none ever shuts.
     pub shut: Vec<f32>,
-    /// How many instances let a few through to try, on average over each bin; empty likewise.
+    /// How many instances let only some through, to try or while they open, on average over each bin; empty likewise.
     pub ajar: Vec<f32>,
     /// How often an instance was shut, in each bin; empty likewise.
     pub trips: Vec<u32>,
-    /// The level of the instance that was nearest to its bound, at its nearest in each bin; empty where there is no level.
+    /// The level of the instance that was nearest to its bound, at its nearest in each bin; empty where there is no
+    /// level, infinite while nothing of the kind holds anybody back.
     pub level: Vec<f32>,
-    /// The mean level of all instances over each bin; empty likewise.
+    /// The mean level of all instances over each bin; empty likewise, and where the level may be infinite.
     pub mean: Vec<f32>,
-    /// The bound of the level where it moves, the tightest in each bin; empty where it stays.
+    /// The bound of the level where it moves, of the instance with the lowest and at its lowest in each bin; empty where
+    /// it stays.
     pub bound: Vec<f32>,
+    /// The mean bound of all instances over each bin; empty likewise.
+    pub bound_mean: Vec<f32>,
+    /// The mean bound of all instances when the run ends.
+    pub bound_at_end: Option<f32>,
     /// How many came to it in each bin.
     pub asked: Vec<u32>,
     /// How many of them it refused.
@@ -64,22 +72,6 @@ impl GuardSeries {
     }
 }
 
-/// How an instance stands to those who come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Door {
-    /// It lets everybody through.
-    Open,
-    /// It lets nobody through until then; after that and until somebody comes it is ajar, or open if it needs no trial.
-    Shut {
-        /// Until when.
-        until: SimTime,
-        /// Whether it is ajar after that.
-        then_ajar: bool,
-    },
-    /// It lets a few through to try.
-    Ajar,
-}
-
 /// Which way a level goes when it comes nearer to its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nears {
@@ -95,7 +87,8 @@ pub struct GuardTrack {
     grid: Grid,
     doors: Option<Doors>,
     level: Option<Level>,
-    bound: Vec<f32>,
+    bound: Option<Level>,
+    fill: Option<Fill>,
     asked: Vec<u32>,
     refused: Vec<u32>,
     waiting: Spans,
@@ -124,17 +117,6 @@ impl Grid {
 }
 
 #[derive(Clone, Debug)]
-struct Doors {
-    /// How each instance stands, since when.
-    now: Vec<(Door, SimTime)>,
-    /// How often each has been shut.
-    times: Vec<u32>,
-    shut: Spans,
-    ajar: Spans,
-    trips: Vec<u32>,
-}
-
-#[derive(Clone, Debug)]
 struct Level {
     nears: Nears,
     begins: f64,
@@ -154,7 +136,8 @@ impl GuardTrack {
             grid: Grid { width, bins, bin: 0, next: SimTime::ZERO + width },
             doors: None,
             level: None,
-            bound: Vec::new(),
+            bound: None,
+            fill: None,
             asked: vec![0; bins],
             refused: vec![0; bins],
             waiting: Spans::new(bins, width),
@@ -166,29 +149,37 @@ impl GuardTrack {
     #[must_use]
     pub fn with_doors(mut self) -> GuardTrack {
         let spans = Spans::new(self.grid.bins, self.grid.width);
-        self.doors = Some(Doors {
-            now: vec![(Door::Open, SimTime::ZERO); self.used.len()],
-            times: vec![0; self.used.len()],
-            shut: spans.clone(),
-            ajar: spans,
-            trips: vec![0; self.grid.bins],
-        });
+        self.doors = Some(Doors::new(self.used.len(), self.grid.bins, spans));
         self
     }
 
     /// The same for one whose instances have a level that begins here.
     #[must_use]
     pub fn with_level(mut self, begins: f64, nears: Nears) -> GuardTrack {
-        self.level = Some(Level {
-            nears,
-            begins,
-            now: vec![begins as f32; self.used.len()],
-            sum: begins * self.used.len() as f64,
-            since: SimTime::ZERO,
-            mass: Spans::new(self.grid.bins, self.grid.width),
-            extremes: vec![begins as f32; self.grid.bins],
-            bin: 0,
-        });
+        self.level = Some(Level::new(begins, nears, self.used.len(), &self.grid));
+        self
+    }
+
+    /// The same for one that moves the bounds of its levels, which begin here.
+    #[must_use]
+    pub fn with_bound(mut self, begins: f64) -> GuardTrack {
+        self.bound = Some(Level::new(begins, Nears::Falling, self.used.len(), &self.grid));
+        self
+    }
+
+    /// The same for one of full buckets, which take this time to fill: its level is the share that is left.
+    #[must_use]
+    pub fn with_buckets(mut self, capacity: SimDuration) -> GuardTrack {
+        self.fill = Some(Fill::new(capacity, self.grid.bins, self.grid.width));
+        self
+    }
+
+    /// The same for one whose instances stand like this when the run begins.
+    #[must_use]
+    pub fn beginning(mut self, door: Door) -> GuardTrack {
+        if let Some(doors) = &mut self.doors {
+            doors.begin(door);
+        }
         self
     }
 
@@ -217,14 +208,22 @@ impl GuardTrack {
         }
     }
 
-    /// The bound of the level is this from now on, of a guard that moves it.
-    pub fn bound(&mut self, value: f64, now: SimTime) {
-        let bin = self.grid.bin(now);
-        let last = self.bound.last().copied();
-        if self.bound.len() <= bin {
-            self.bound.resize(bin + 1, last.unwrap_or(value as f32));
+    /// The bound of an instance's level is this from now on, of a guard that moves it.
+    #[inline]
+    pub fn bound(&mut self, instance: usize, value: f64, now: SimTime) {
+        let Some(bound) = &mut self.bound else { return };
+        if bound.now[instance] != value as f32 {
+            bound.set(instance, value as f32, self.grid.bin(now), now);
         }
-        self.bound[bin] = self.bound[bin].min(value as f32);
+    }
+
+    /// Somebody has taken of a bucket, which is full again after this time.
+    #[inline]
+    pub fn taken(&mut self, until_full: SimDuration, now: SimTime) {
+        let bin = self.grid.bin(now);
+        if let Some(fill) = &mut self.fill {
+            fill.taken(until_full, bin, now);
+        }
     }
 
     /// Somebody comes to an instance, and is refused or not.
@@ -260,52 +259,64 @@ impl GuardTrack {
             ..GuardSeries::default()
         };
         if let Some(mut doors) = self.doors.take() {
-            for instance in 0..doors.now.len() {
+            for instance in (0..doors.now.len()).filter(|instance| self.used[*instance]) {
                 doors.turn(instance, Door::Open, horizon);
             }
             series.shut = doors.shut.means(length);
             series.ajar = doors.ajar.means(length);
             series.trips = doors.trips;
         }
-        if let Some(mut level) = self.level.take() {
-            level.carry_to(level.extremes.len() - 1);
-            level.mass.add(level.since, horizon, level.sum);
-            // Those that nobody came to stand where they began.
-            let idle = (level.begins * (self.used.len() - used) as f64) as f32;
-            let each = |sum: f32| ((sum - idle) / used.max(1) as f32).max(0.0);
-            series.mean = level.mass.means(length).into_iter().map(each).collect();
-            series.level = level.extremes;
+        // Those that nobody came to stand where they began.
+        let idle = self.used.len() - used;
+        if let Some(level) = self.level.take() {
+            (series.level, series.mean, _) = level.finish(idle, horizon);
         }
-        if let Some(last) = self.bound.last().copied() {
-            self.bound.resize(self.grid.bins, last);
-            series.bound = self.bound;
+        if let Some(fill) = self.fill.take() {
+            series.level = fill.finish();
+        }
+        if let Some(bound) = self.bound.take() {
+            let at_end;
+            (series.bound, series.bound_mean, at_end) = bound.finish(idle, horizon);
+            series.bound_at_end = Some(at_end);
         }
         series
     }
 }
 
-impl Doors {
-    fn turn(&mut self, instance: usize, door: Door, now: SimTime) {
-        let (stood, since) = std::mem::replace(&mut self.now[instance], (door, now));
-        match stood {
-            Door::Open => {}
-            Door::Ajar => self.ajar.add(since, now, 1.0),
-            Door::Shut { until, then_ajar } => {
-                let until = until.min(now);
-                self.shut.add(since, until, 1.0);
-                if then_ajar {
-                    self.ajar.add(until, now, 1.0);
-                }
-            }
+impl Level {
+    fn new(begins: f64, nears: Nears, instances: usize, grid: &Grid) -> Level {
+        Level {
+            nears,
+            begins,
+            now: vec![begins as f32; instances],
+            sum: begins * instances as f64,
+            since: SimTime::ZERO,
+            mass: Spans::new(grid.bins, grid.width),
+            extremes: vec![begins as f32; grid.bins],
+            bin: 0,
         }
     }
-}
 
-impl Level {
+    /// The nearest in each bin, the means of the instances that are not idle, and their mean at the end.
+    fn finish(mut self, idle: usize, horizon: SimTime) -> (Vec<f32>, Vec<f32>, f32) {
+        self.carry_to(self.extremes.len() - 1);
+        if self.begins.is_infinite() {
+            return (self.extremes, Vec::new(), f32::INFINITY);
+        }
+        self.mass.add(self.since, horizon, self.sum);
+        let used = (self.now.len() - idle).max(1) as f32;
+        let idle = (self.begins * idle as f64) as f32;
+        let each = |sum: f32| ((sum - idle) / used).max(0.0);
+        let means = self.mass.means(horizon.since(SimTime::ZERO)).into_iter().map(each).collect();
+        (self.extremes, means, each(self.sum as f32))
+    }
+
     fn set(&mut self, instance: usize, value: f32, bin: usize, now: SimTime) {
         self.carry_to(bin);
-        self.mass.add(self.since, now, self.sum);
-        self.sum += f64::from(value) - f64::from(self.now[instance]);
+        if self.begins.is_finite() {
+            self.mass.add(self.since, now, self.sum);
+            self.sum += f64::from(value) - f64::from(self.now[instance]);
+        }
         (self.now[instance], self.since) = (value, now);
         self.extremes[bin] = self.nears.nearer(self.extremes[bin], value);
     }
@@ -347,7 +358,7 @@ mod tests {
         // By hand, bins of 10 s: one of two instances is shut at 5 s until 25 s; a probe comes at 38 s and closes it at
         // 40 s. The other is shut at 50 s to the end.
         let mut track = track(2).with_doors();
-        let shut = |until| Door::Shut { until: at(until), then_ajar: true };
+        let shut = |until| Door::Shut { until: at(until), ajar_until: SimTime::NEVER };
         track.stands(0, shut(25.0), 1, at(5.0));
         track.stands(0, Door::Ajar, 1, at(38.0));
         track.stands(0, Door::Open, 1, at(40.0));
@@ -384,16 +395,44 @@ mod tests {
 
     #[test]
     fn who_came_and_who_waited_is_counted_where_it_was() {
-        let mut track = track(1);
+        let mut track = track(1).with_bound(20.0);
         track.came(0, false, at(1.0));
         track.came(0, true, at(9.0));
         track.waits(at(15.0), at(30.0));
-        track.bound(20.0, at(12.0));
-        track.bound(10.0, at(31.0));
+        track.bound(0, 10.0, at(31.0));
+        track.bound(0, 30.0, at(42.0));
         let series = track.finish(at(60.0));
         assert_eq!((series.asked[0], series.refused[0]), (2, 1));
         assert_eq!((series.refused_share(0), series.refused_share(1)), (Some(0.5), None));
         assert_eq!(series.waiting, [0.0, 0.5, 1.0, 0.0, 0.0, 0.0]);
-        assert_eq!(series.bound, [20.0, 20.0, 20.0, 10.0, 10.0, 10.0]);
+        // By hand: the lowest of each bin, which is what stands at its beginning where it grows.
+        assert_eq!(series.bound, [20.0, 20.0, 20.0, 10.0, 10.0, 30.0]);
+        // 1 s of 20 and 9 s of 10 in the fourth bin, 2 s of 10 and 8 s of 30 in the fifth.
+        assert_eq!(series.bound_mean, [20.0, 20.0, 20.0, 11.0, 26.0, 30.0]);
+        assert_eq!(series.bound_at_end, Some(30.0));
+    }
+
+    #[test]
+    fn a_door_that_opens_bit_by_bit_is_ajar_until_it_is_open() {
+        // By hand, bins of 10 s: ajar from the beginning to 8 s, shut from 12 s to 20 s, then ajar to 35 s, of which 25 s
+        // to 30 s are shut again, and from there ajar to 45 s.
+        let shut = |until, ajar_until| Door::Shut { until: at(until), ajar_until: at(ajar_until) };
+        let mut track = track(2).with_doors().beginning(shut(0.0, 8.0));
+        track.came(0, false, at(3.0));
+        track.stands(0, shut(20.0, 35.0), 1, at(12.0));
+        track.stands(0, shut(30.0, 45.0), 2, at(25.0));
+        let series = track.finish(at(60.0));
+        assert_eq!(series.shut, [0.0, 0.8, 0.5, 0.0, 0.0, 0.0]);
+        assert_eq!(series.ajar, [0.8, 0.0, 0.5, 1.0, 0.5, 0.0]);
+    }
+
+    #[test]
+    fn a_level_that_bounds_nothing_at_first_has_no_mean() {
+        let mut track = track(1).with_level(f64::INFINITY, Nears::Falling);
+        track.level(0, 4.0, at(12.0));
+        track.level(0, 6.0, at(31.0));
+        let series = track.finish(at(60.0));
+        assert_eq!(series.level, [f32::INFINITY, 4.0, 4.0, 4.0, 6.0, 6.0]);
+        assert!(series.mean.is_empty());
     }
 }

@@ -5,6 +5,8 @@ pub mod alerts;
 pub mod bills;
 pub mod by_model;
 pub mod clock;
+pub mod doors;
+mod fill;
 pub mod guards;
 pub mod layer_rows;
 pub mod ledger;

@@ -136,6 +136,8 @@ pub struct ClassSeries {
     /// The most copies at work at once in each narrow bin: runs of a job beside another one of it, or after its fate was
     /// known. Empty where a job can have no more than one run at a time.
     pub copies: Vec<u32>,
+    /// The most requests out at once in each narrow bin that a hedge sent beside others. Empty where no client hedges.
+    pub hedges: Vec<u32>,
     /// Worker-seconds in each narrow bin: indexed by [`WorkerActivity`], then bin. Empty series for turns.
     pub workers: [Vec<f32>; 5],
     /// Tasks that arrived in each wide bin.
@@ -200,6 +202,7 @@ impl Timeline {
             deliveries: Vec::new(),
             queue: vec![0; bins],
             copies: Vec::new(),
+            hedges: Vec::new(),
             workers: std::array::from_fn(|_| if *workers { vec![0.0; bins] } else { Vec::new() }),
             wide_arrivals: vec![0; wides],
             wide_with_429: vec![0; wides],

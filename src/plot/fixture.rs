@@ -127,6 +127,7 @@ pub(super) fn quiet(scenario: &Scenario, bin: f64, wide: f64) -> RunResult {
         deliveries: Vec::new(),
         queue: vec![0; bins],
         copies: Vec::new(),
+        hedges: Vec::new(),
         workers: std::array::from_fn(|_| if class.is_live() { Vec::new() } else { vec![0.0; bins] }),
         wide_arrivals: vec![0; wides],
         wide_with_429: vec![0; wides],

@@ -186,6 +186,12 @@ impl CircuitBreaker {
         })
     }
 
+    /// When the ramp of a closed breaker begins and ends; `None` where it has none.
+    pub fn ramp_of(&self, state: &BreakerState) -> Option<(SimTime, SimTime)> {
+        let (ramp, began) = (self.ramp?, state.closed_at.filter(|_| state.phase == Phase::Closed)?);
+        Some((began, began + ramp.over))
+    }
+
     /// Whether workers must not take a job now: while the breaker is open, or half-open with all its probes out.
     pub fn pause(&self, state: &mut BreakerState, now: SimTime) -> Pause {
         self.settle(state, now);

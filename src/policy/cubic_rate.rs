@@ -119,6 +119,11 @@ impl CubicRate {
         Gate::Wait(now + SimDuration::from_nanos(nanos as u64))
     }
 
+    /// Whether this answer says "too fast".
+    pub fn counts(&self, answer: &Answer) -> bool {
+        is_among(answer, &self.statuses, self.outcomes)
+    }
+
     /// A result passes back. What was never sent is none.
     pub fn passed_back(&self, state: &mut RateState, answer: &Answer, now: SimTime) {
         if !answer.outcome.was_sent() || answer.outcome == Outcome::Cancelled {
@@ -126,7 +131,7 @@ impl CubicRate {
         }
         let time = now.as_secs_f64();
         self.measure(state, time);
-        let rate = if is_among(answer, &self.statuses, self.outcomes) {
+        let rate = if self.counts(answer) {
             let too_much = if state.is_on { state.measured.min(state.rate) } else { state.measured };
             (state.most, state.throttled_at, state.is_on) = (too_much, time, true);
             state.plateau = pow(too_much * (1.0 - self.beta) / self.scale, 1.0 / 3.0);

@@ -110,6 +110,21 @@ impl Mechanism {
         }
     }
 
+    /// Whether what is followed of it over time comes nearer to its bound when it falls: a rate, or what is left of a
+    /// bucket.
+    pub const fn has_a_falling_level(&self) -> bool {
+        match self {
+            Mechanism::Rate(_) | Mechanism::Pacer(_) => true,
+            Mechanism::Breaker(_)
+            | Mechanism::Semaphore(_)
+            | Mechanism::Size(_)
+            | Mechanism::Throttle(_)
+            | Mechanism::Concurrency(_)
+            | Mechanism::Gate(_)
+            | Mechanism::Deployments(_) => false,
+        }
+    }
+
     /// The word for it in scenario files.
     pub const fn word(&self) -> &'static str {
         match self {

@@ -172,6 +172,18 @@ impl Pacer {
         start.since(now)
     }
 
+    /// How long it takes until its bucket is full, if nobody takes more; `None` where it has none that fills evenly.
+    pub fn until_full(&self, state: &PacerState, now: SimTime) -> Option<SimDuration> {
+        match self.slept {
+            Slept::Once | Slept::Twice | Slept::AsksAgain => {
+                // Of one with a lock, the state is that of the next turn.
+                let turn = now.max(state.free);
+                Some(turn - now + self.bucket.shortfall(&state.bucket, self.bucket.capacity_whole(), turn))
+            }
+            Slept::Steps(_) | Slept::Log | Slept::Warms(_) => None,
+        }
+    }
+
     /// What it says to who wants to pass with so many tokens.
     pub fn enter(&self, state: &mut PacerState, tokens: u64, now: SimTime) -> Gate {
         if self.slept == Slept::AsksAgain {

@@ -66,7 +66,27 @@ impl GateState {
     }
 }
 
+impl GateState {
+    /// The end of the last time for which it was closed; `None` where it never was.
+    pub const fn until(&self) -> Option<SimTime> {
+        self.until
+    }
+}
+
 impl SharedGate {
+    /// From when on it is open for everybody, where the last time for which it was closed ends at `until`: later where
+    /// those who wait, or all, pass bit by bit. Of those who pass in turn, as far as turns are promised.
+    pub fn open_from(&self, state: &GateState, until: SimTime) -> SimTime {
+        match self.opens {
+            Opens::Ramp(ramp) => until + ramp.over,
+            // Nobody waits before a gate that refuses.
+            _ if self.rejects => until,
+            Opens::All => until,
+            Opens::Spread(time) => until + time,
+            Opens::Each(_) => state.turns.back().map_or(until, |last| until.max(*last)),
+        }
+    }
+
     /// An open gate.
     pub fn open(&self) -> GateState {
         let ramps = matches!(self.opens, Opens::Ramp(ramp) if ramp.at_start);

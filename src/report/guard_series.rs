@@ -28,10 +28,13 @@ fn columns(timeline: &Timeline, series: &GuardSeries, falls: bool) -> Vec<Column
     if !series.level.is_empty() {
         let key = if falls { "level_lowest" } else { "level_highest" };
         put(key, extremes(timeline, &series.level, falls));
+    }
+    if !series.mean.is_empty() {
         put("level_mean", means(timeline, &series.mean));
     }
     if !series.bound.is_empty() {
         put("bound_lowest", extremes(timeline, &series.bound, true));
+        put("bound_mean", means(timeline, &series.bound_mean));
     }
     columns
 }
@@ -40,7 +43,8 @@ fn columns(timeline: &Timeline, series: &GuardSeries, falls: bool) -> Vec<Column
 fn all<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = (String, &'a GuardSeries, bool)> {
     let timeline = &subject.result.timeline;
     let guards = subject.scenario.guards.iter().zip(&timeline.guards);
-    let guards = guards.map(|(guard, series)| (format!("guard_{}", guard.name), series, false));
+    let guards =
+        guards.map(|(guard, series)| (format!("guard_{}", guard.name), series, guard.mechanism.has_a_falling_level()));
     guards.chain(
         timeline
             .budgets
@@ -74,7 +78,11 @@ pub(super) fn documents(subject: &Subject<'_>) -> (Map<String, Value>, Vec<Value
         out
     };
     let guards = subject.scenario.guards.iter().zip(&timeline.guards);
-    let guards = guards.map(|(guard, series)| (guard.name.clone(), one(series, false).into())).collect();
+    let guards = guards.map(|(guard, series)| {
+        let falls = guard.mechanism.has_a_falling_level();
+        (guard.name.clone(), one(series, falls).into())
+    });
+    let guards = guards.collect();
     let budgets = timeline.budgets.iter().map(|budget| {
         let mut out = one(&budget.series, budget.gauge.falls);
         out.insert("client".to_owned(), budget.client.as_str().into());

@@ -197,6 +197,9 @@ fn class_series(timeline: &Timeline, series: &ClassSeries) -> Value {
     if !series.copies.is_empty() {
         out["copies"] = highest(timeline, &series.copies).into();
     }
+    if !series.hedges.is_empty() {
+        out["hedges"] = highest(timeline, &series.hedges).into();
+    }
     out
 }
 

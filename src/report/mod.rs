@@ -23,6 +23,7 @@ mod guard_series;
 pub mod guards;
 pub mod headline;
 pub mod headroom;
+pub mod hedges;
 pub mod html;
 pub mod interventions;
 pub mod jobs;

@@ -337,7 +337,7 @@ fn series() -> Value {
                 "required": ["arrivals", "with_429_share", "calls", "requests_per_call", "queue"],
                 "properties": {
                     "arrivals": counts(), "with_429_share": numbers(), "calls": counts(),
-                    "requests_per_call": numbers(), "queue": counts(), "copies": counts(),
+                    "requests_per_call": numbers(), "queue": counts(), "copies": counts(), "hedges": counts(),
                 },
             }},
             "limits": {"type": "object", "additionalProperties": {
@@ -373,13 +373,15 @@ fn guard_series(others: &Value) -> Value {
         "asked": list("integer", "How many came to it; of a budget, retries that were wanted."),
         "refused": list("integer", "How many it refused; of a budget, retries that it kept back."),
         "waiting_mean": list("number", "How many waited before it, on average."),
-        "open_mean": list("number", "How many instances were open, on average."),
-        "half_open_mean": list("number", "How many instances were half open, on average."),
+        "open_mean": list("number", "How many instances let nobody through, on average."),
+        "half_open_mean": list("number", "How many instances let only some through, half open or while they opened, on average."),
         "trips": list("integer", "How often an instance opened."),
-        "level_lowest": list("number", "The lowest level of an instance, of one that falls to its bound."),
+        "level_lowest": {"type": "array", "items": {"type": ["number", "null"], "minimum": 0}, "description":
+            "The lowest level of an instance, of one that falls to its bound; of a bucket the share left; null while nobody is held to a rate."},
         "level_highest": list("number", "The highest level of an instance, such as permits in use."),
         "level_mean": list("number", "The mean level of the instances."),
         "bound_lowest": list("number", "The tightest bound of a level whose bound moves."),
+        "bound_mean": list("number", "The mean bound of the instances."),
     });
     if let (Some(properties), Some(others)) = (properties.as_object_mut(), others.as_object()) {
         properties.extend(others.clone());

@@ -2,6 +2,7 @@
 //! record beside the run's, in the same slab, so that servers, ways and limits know it as they know any run's request.
 
 use super::groups::NO_RUN;
+use crate::observe::series::PeakSeries;
 use crate::policy::Hedge;
 use crate::units::SimTime;
 
@@ -43,9 +44,30 @@ pub(super) struct Hedging {
     out: Vec<Out>,
     /// By flight, the run that it belongs to.
     run_of: Vec<u32>,
+    /// How many are out that are not the first of their run, and over time.
+    beside: u32,
+    series: Option<PeakSeries>,
 }
 
 impl Hedging {
+    /// Nothing so far; with a series of so many bins where the class hedges.
+    pub(super) fn new(bins: Option<usize>) -> Hedging {
+        Hedging { series: bins.map(PeakSeries::new), ..Hedging::default() }
+    }
+
+    /// One more hedge is out, or one less.
+    pub(super) fn note_beside(&mut self, goes_out: bool, bin: u32) {
+        self.beside = if goes_out { self.beside + 1 } else { self.beside.saturating_sub(1) };
+        if let Some(series) = &mut self.series {
+            series.set(bin, self.beside);
+        }
+    }
+
+    /// The most hedges that were out in each bin; nothing where the class does not hedge.
+    pub(super) fn take_series(&mut self) -> Vec<u32> {
+        self.series.take().map_or_else(Vec::new, PeakSeries::finish)
+    }
+
     /// Nothing is out for the run.
     pub(super) fn begin(&mut self, run: u32) {
         if self.out.len() <= run as usize {
@@ -130,7 +152,12 @@ impl Hedging {
         out.flights.copy_within(place + 1..count, place);
         out.count -= 1;
         self.run_of[flight as usize] = NO_RUN;
-        out.first != flight
+        let is_first = out.first == flight;
+        if is_first {
+            // A later one may get its record.
+            out.first = NO_RUN;
+        }
+        !is_first
     }
 
     /// How many are out for the run.
@@ -141,5 +168,24 @@ impl Hedging {
     /// Those that are out for the run, in the order of their sending.
     pub(super) fn flights_of(&self, run: u32) -> &[u32] {
         self.out.get(run as usize).map_or(&[], |out| &out.flights[..out.count as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hedge_that_gets_the_record_of_the_first_is_a_hedge() {
+        let mut hedging = Hedging::new(Some(2));
+        hedging.begin(5);
+        hedging.take_off(5, 7);
+        assert!(!hedging.land(5, 7), "the first one failed, and its record is free");
+        hedging.take_off(5, 7);
+        hedging.note_beside(true, 0);
+        assert!(hedging.land(5, 7), "the second one is no first");
+        hedging.note_beside(false, 1);
+        // By hand: one is out in the first bin and where the second begins.
+        assert_eq!(hedging.take_series(), [1, 1]);
     }
 }

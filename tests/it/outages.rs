@@ -69,6 +69,30 @@ fn a_breaker_leaves_the_failures_that_open_it_and_its_probes() {
 }
 
 #[test]
+fn a_gate_leaves_what_each_caller_sends_before_each_closing() {
+    let gate = |scope: &str, more: &str| {
+        format!("[guards.quiet]\ngate = {{ of = [503], for = \"1m\"{more} }}\nscope = \"{scope}\"")
+    };
+    let quiet = r#"{ guard = "quiet" }"#;
+    // By hand: four callers at the beginning and after each minute, ten times; each has its own, or all share one.
+    for (scope, more) in [("global", ""), ("worker", ""), ("global", r#", opens = { each = "100ms" }"#)] {
+        holds(&gate(scope, more), quiet, 40.0, 0.9);
+    }
+    // Around retries each of them sends three requests.
+    holds(&gate("global", ""), &format!("{SDK}, {quiet}"), 120.0, 0.9);
+    // What the outage does not close bounds nothing.
+    let other = gate("global", "").replace("503", "429");
+    assert_eq!(outage(&world(&other, quiet)).requests, None);
+}
+
+#[test]
+fn an_adaptive_rate_leaves_what_is_under_way_and_its_lowest_rate() {
+    let rate = "[guards.slow]\nrate = { algorithm = \"cubic\", of = [503] }\nscope = \"global\"";
+    // By hand: 4 under way; 2 a second before, which four steps of 0.7 take below 0.5; 0.5 a second for ten minutes.
+    holds(rate, r#"{ guard = "slow" }"#, 308.0, 0.9);
+}
+
+#[test]
 fn a_breaker_around_retries_lets_each_call_send_all_of_them() {
     // Counted by result: 5 calls and 3 others of 3 requests each, and a call a minute.
     holds(&breaker("global", "results", 1), &format!(r#"{SDK}, {{ guard = "fuse" }}"#), 24.0 + 30.0, 0.8);

@@ -53,6 +53,7 @@ pub fn page(subject: &Subject<'_>, extras: Extras<'_>) -> String {
         body.push_str(&refusals::refusals(subject));
         body.push_str(&bill::bill(subject));
         body.push_str(&sections::guards(subject));
+        body.push_str(&sections::hedges(subject));
         body.push_str(&sections::interventions(subject));
         body.push_str(&sections::alerts(subject));
     }

@@ -264,6 +264,16 @@ pub(super) fn guards(subject: &Subject<'_>) -> String {
     format!("<section>\n<h2>What the guards did</h2>\n<ul>\n{}</ul>\n</section>\n", lines.concat())
 }
 
+/// What hedging sent beside the first requests; nothing where nobody hedged.
+pub(super) fn hedges(subject: &Subject<'_>) -> String {
+    let said = crate::report::hedges::hedges(subject);
+    if said.is_empty() {
+        return String::new();
+    }
+    let lines: Vec<String> = said.iter().map(|text| format!("<li>{}.</li>\n", sentence(&capitalised(text)))).collect();
+    format!("<section>\n<h2>What was hedged</h2>\n<ul>\n{}</ul>\n</section>\n", lines.concat())
+}
+
 /// What the operator did; nothing where the file has no interventions.
 pub(super) fn interventions(subject: &Subject<'_>) -> String {
     let did = crate::report::interventions::interventions(subject);

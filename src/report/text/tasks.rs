@@ -6,6 +6,7 @@ use crate::explain::Sustain;
 use crate::report::alerts::alerts;
 use crate::report::effects::{cached, effects, first_tokens, wasted};
 use crate::report::guards::guards;
+use crate::report::hedges::hedges;
 use crate::report::interventions::interventions;
 use crate::report::jobs::{deliveries, pools};
 use crate::report::quantity::{TimeUnit, Unit, modes_of};
@@ -40,6 +41,9 @@ pub(super) fn write(page: &mut Page, subject: &Subject<'_>, story: &Story<'_>) {
     }
     for (i, text) in guards(subject).iter().enumerate() {
         item.write(if i == 0 { "guards" } else { "" }, text);
+    }
+    for (i, text) in hedges(subject).iter().enumerate() {
+        item.write(if i == 0 { "hedges" } else { "" }, text);
     }
     for (i, text) in interventions(subject).iter().enumerate() {
         item.write(if i == 0 { "operator" } else { "" }, text);

@@ -1,12 +1,14 @@
 //! The series of guards and budgets: what each did over time is written down as it does it.
 
 use super::{Asker, Bank, State};
-use crate::observe::guards::{Door, GuardTrack, Nears};
+use crate::observe::doors::Door;
+use crate::observe::guards::{GuardTrack, Nears};
 use crate::observe::{BudgetSeries, GuardSeries};
 use crate::policy::budget_gauge::Gauge;
-use crate::policy::circuit_breaker::{CircuitBreaker, Gate, Phase};
+use crate::policy::circuit_breaker::{BreakerState, CircuitBreaker, Gate, Phase};
 use crate::policy::guard::{Guard, Mechanism, Scope};
 use crate::policy::retry_budget::{BudgetState, RetryBudget};
+use crate::policy::shared_gate::{GateState, SharedGate};
 use crate::scenario::Scenario;
 use crate::sim::budgets::Budgets;
 use crate::units::{SimDuration, SimTime};
@@ -30,14 +32,18 @@ impl<'a> Bank<'a> {
             match &guard.mechanism {
                 // Those that come and go are told by what they did alone.
                 _ if guard.scope.ends_with_task() => track,
-                Mechanism::Breaker(_) | Mechanism::Gate(_) => track.with_doors(),
-                // The bound of a track only falls within a run, so that a limit which grows is not shown as one.
-                Mechanism::Semaphore(_) | Mechanism::Concurrency(_) => track.with_level(0.0, Nears::Rising),
-                Mechanism::Pacer(_)
-                | Mechanism::Size(_)
-                | Mechanism::Throttle(_)
-                | Mechanism::Rate(_)
-                | Mechanism::Deployments(_) => track,
+                Mechanism::Breaker(breaker) => track.with_doors().beginning(door(breaker, &breaker.closed())),
+                Mechanism::Gate(gate) => track.with_doors().beginning(gate_door(gate, &gate.open())),
+                Mechanism::Semaphore(_) => track.with_level(0.0, Nears::Rising),
+                Mechanism::Concurrency(limit) => {
+                    track.with_level(0.0, Nears::Rising).with_bound(f64::from(limit.first()))
+                }
+                // It holds nobody back before the first throttling response.
+                Mechanism::Rate(_) => track.with_level(f64::INFINITY, Nears::Falling),
+                Mechanism::Pacer(pacer) if pacer.until_full(&pacer.full(SimTime::ZERO), SimTime::ZERO).is_some() => {
+                    track.with_buckets(pacer.bucket.capacity())
+                }
+                Mechanism::Pacer(_) | Mechanism::Size(_) | Mechanism::Throttle(_) | Mechanism::Deployments(_) => track,
             }
         };
         let guards = self.guards.iter().zip(self.bases.windows(2)).map(of_guard).collect();
@@ -49,11 +55,11 @@ impl<'a> Bank<'a> {
             let base = self.budget_bases[index].0;
             let end = self.budget_bases.get(index + 1).map_or(self.budgets.len(), |next| next.0);
             let nears = if budget.gauge().falls { Nears::Falling } else { Nears::Rising };
-            let mut track = GuardTrack::new(end - base, bins, width).with_level(budget.level(&budget.full()), nears);
-            if let Some(bound) = budget.moving_bound(&budget.full()) {
-                track.bound(bound, SimTime::ZERO);
+            let track = GuardTrack::new(end - base, bins, width).with_level(budget.level(&budget.full()), nears);
+            match budget.moving_bound(&budget.full()) {
+                Some(bound) => track.with_bound(bound),
+                None => track,
             }
-            track
         };
         let budgets = all.iter().enumerate().map(of_budget).collect();
         let names = names.iter().zip(&all).map(|(names, (budget, _))| (names.map(str::to_owned), budget.gauge()));
@@ -82,15 +88,22 @@ impl<'a> Bank<'a> {
         let (track, own) = (&mut tracks.guards[guard], instance - self.bases[guard]);
         match (&self.guards[guard].mechanism, &self.states[instance]) {
             (Mechanism::Breaker(breaker), State::Breaker(state)) => {
-                track.stands(own, door(breaker, state.phase()), state.trips, now);
+                track.stands(own, door(breaker, state), state.trips, now);
             }
-            (_, State::Semaphore(state, _) | State::Concurrency(state, _, _)) => {
+            (_, State::Semaphore(state, _)) => track.level(own, f64::from(state.in_use), now),
+            (_, State::Concurrency(state, _, limit)) => {
                 track.level(own, f64::from(state.in_use), now);
+                track.bound(own, f64::from(limit.limit()), now);
             }
-            (_, State::Gate(gate)) => {
-                let door = |until| Door::Shut { until, then_ajar: false };
-                track.stands(own, gate.closed_until(now).map_or(Door::Open, door), gate.closings, now);
+            (Mechanism::Gate(gate), State::Gate(state)) => {
+                track.stands(own, gate_door(gate, state), state.closings, now);
             }
+            (Mechanism::Pacer(pacer), State::Pacer(state)) => {
+                if let Some(until_full) = pacer.until_full(state, now) {
+                    track.taken(until_full, now);
+                }
+            }
+            (_, State::Rate(rate)) => track.level(own, rate.rate().unwrap_or(f64::INFINITY), now),
             _ => {}
         }
     }
@@ -123,10 +136,10 @@ impl<'a> Bank<'a> {
         let state = &mut self.budgets[at];
         let result = happens(state);
         if let Some(tracks) = self.tracks.as_mut().filter(|_| !self.budget_bases[index].1.ends_with_task()) {
-            let track = &mut tracks.budgets[index];
-            track.level(at - self.budget_bases[index].0, budget.level(state), now);
+            let (track, own) = (&mut tracks.budgets[index], at - self.budget_bases[index].0);
+            track.level(own, budget.level(state), now);
             if let Some(bound) = budget.moving_bound(state) {
-                track.bound(bound, now);
+                track.bound(own, bound, now);
             }
         }
         result
@@ -177,11 +190,22 @@ pub(super) fn note_wait(tracks: &mut Option<Box<Tracks>>, guard: usize, from: Si
     }
 }
 
-/// How a breaker in this phase stands to those who come.
-const fn door(breaker: &CircuitBreaker, phase: Phase) -> Door {
-    match phase {
-        Phase::Closed => Door::Open,
-        Phase::Open(until) => Door::Shut { until, then_ajar: breaker.half_open.probes > 0 },
+/// How a breaker stands to those who come.
+fn door(breaker: &CircuitBreaker, state: &BreakerState) -> Door {
+    match state.phase() {
+        Phase::Closed => {
+            let ramp = breaker.ramp_of(state);
+            ramp.map_or(Door::Open, |(until, ajar_until)| Door::Shut { until, ajar_until })
+        }
+        Phase::Open(until) if breaker.half_open.probes > 0 => Door::Shut { until, ajar_until: SimTime::NEVER },
+        // It closes by itself then, and its ramp begins.
+        Phase::Open(until) => Door::Shut { until, ajar_until: breaker.ramp.map_or(until, |ramp| until + ramp.over) },
         Phase::HalfOpen { .. } => Door::Ajar,
     }
+}
+
+/// How a gate stands to those who come.
+fn gate_door(gate: &SharedGate, state: &GateState) -> Door {
+    let shut = state.until().map(|until| Door::Shut { until, ajar_until: gate.open_from(state, until) });
+    shut.unwrap_or(Door::Open)
 }

@@ -59,6 +59,7 @@ impl Bank<'_> {
         if let (Mechanism::Rate(rate), State::Rate(state)) = (&self.guards[guard].mechanism, &mut self.states[instance])
         {
             rate.passed_back(state, answer, now);
+            self.note(guard, instance, now);
             return false;
         }
         let of_a_probe = self.probes[guard].as_mut().is_some_and(|probes| probes.back(asker.class, run));

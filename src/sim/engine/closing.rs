@@ -35,6 +35,7 @@ impl<O: Observer> Engine<'_, O> {
         let mut classes = Vec::with_capacity(self.states.len());
         for mut state in self.states {
             state.series.copies = state.deliveries.take_series();
+            state.series.hedges = state.hedging.take_series();
             timeline.classes.push(state.series);
             classes.push(state.ledger);
         }

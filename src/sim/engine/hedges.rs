@@ -116,6 +116,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         state.first_tokens.forget(flight);
         state.services.keep(flight, Served::default());
         state.hedging.take_off(run, flight);
+        if state.hedging.sent(run) > 1 {
+            state.hedging.note_beside(true, self.clock.narrow());
+        }
         self.send_off(class, flight);
         let state = &mut self.states[class as usize];
         let requests = std::mem::take(&mut state.runs.get_mut(flight).task.requests);
@@ -261,6 +264,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         (record.marks, record.answer, record.hint, record.by) = (landed.marks, landed.answer, landed.hint, landed.by);
         (record.sent, record.sent_narrow) = (landed.sent, landed.sent_narrow);
         if state.hedging.land(run, flight) {
+            state.hedging.note_beside(false, self.clock.narrow());
             let (place, asker) = self.hedge_asker(class, run);
             self.hedge_limits.count(place, asker, false);
             self.passes_budget(class, run, Passage::RetryEnds);

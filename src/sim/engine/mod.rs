@@ -217,7 +217,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                     origins: Origins::new(class.settings, arrival_key),
                     sends: Vec::new(),
                     ordinals: Vec::new(),
-                    hedging: Hedging::default(),
+                    hedging: Hedging::new(class.hedges.then_some(bins)),
                     groups: Groups::default(),
                     services: Services::default(),
                     ledger: if class.settings.streams() { ledger.streaming() } else { ledger },
