@@ -6,6 +6,7 @@ use super::words;
 use crate::policy::answer::Answer;
 use crate::policy::{CubicRate, SharedGate};
 use crate::provider::Fault;
+use crate::random::math::ln;
 use crate::scenario::Scenario;
 use crate::traffic::TrafficClass;
 use crate::units::SimDuration;
@@ -100,7 +101,7 @@ pub(super) fn rate(
         ));
     };
     let before = callers as f64 / usual;
-    let falls = ((before / rate.min_rate).ln() / (1.0 / rate.beta).ln()).ceil().max(0.0);
+    let falls = (ln(before / rate.min_rate) / ln(1.0 / rate.beta)).ceil().max(0.0);
     let then = rate.min_rate * OUTAGE.as_secs_f64();
     let requests = (callers as f64 + falls + then) * inside as f64;
     let words = format!(

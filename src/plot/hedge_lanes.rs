@@ -19,7 +19,9 @@ pub(super) fn panel(view: &View<'_>, class: usize) -> Option<Panel> {
         Some(requests) => format!("of {} are hedges", number::of(requests, "request")),
         None => "hedges sent".to_owned(),
     };
-    did.push_str(&format!("; {} at once at most", number::count(most)));
+    did += "; ";
+    did += &number::count(most);
+    did += " at once at most";
     did.extend(value("suppressed_hedges").map(|n| format!("; {} kept back", number::count(n))));
     let out = main.values.iter().filter(|hedges| **hedges > 0.0).count();
     let tasks = super::facts::capital(&view.facts.tasks(class));
