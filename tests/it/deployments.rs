@@ -79,6 +79,9 @@ fn when_all_cool_a_call_fails_at_once_without_a_request_and_layers_further_out_s
     );
     let (at_once, _) = ends(&around);
     assert_eq!(at_once[..2], [1.2, 2.0]);
+    // So does the client of a gateway that picks and retries.
+    let gateway = r#"{ guard = "router", kind = "hop" }, { name = "again", kind = "hop", max_attempts = 3, retry_on = [429], backoff = { fixed = "10s" } }, { name = "app", max_attempts = 2, retry_on = [429], backoff = { fixed = "1s" } }"#;
+    assert_eq!(ends(gateway).0[..2], [1.2, 2.0]);
 }
 
 #[test]
