@@ -4,15 +4,15 @@
 
 use super::class::by_client;
 use super::client_warnings::requests_inside;
-use super::outage_adaptive;
+use super::outage_adaptive::{self, seen};
 use super::outage_breaker::breaker;
 use super::outage_budget::budget;
 use super::words;
 use crate::policy::pacer::{Counts, Slept};
-use crate::policy::{Client, Guard, Mechanism, Pacer, Role, Scope, Semaphore};
+use crate::policy::{Client, Guard, Kind, Mechanism, Pacer, Role, Scope, Semaphore};
 use crate::provider::Respond;
-use crate::scenario::Scenario;
-use crate::traffic::TrafficClass;
+use crate::scenario::{Act, Scenario};
+use crate::traffic::{TrafficClass, WhenOneFails};
 use crate::units::SimDuration;
 
 /// How long the outage lasts that bounds are told for.
@@ -88,7 +88,13 @@ impl Outage {
         let mut bounds: Vec<Bound> = Vec::new();
         let mut tightest: Vec<Option<Bound>> = Vec::new();
         for (client, steps) in by_client(scenario, class) {
-            let own = of_client(scenario, class, client, &steps);
+            let mut own = of_client(scenario, class, client, &steps);
+            if is_changed_by_hand(scenario, class) {
+                for bound in &mut own {
+                    bound.requests = None;
+                    bound.words.push_str("; a deploy or a move changes who passes it");
+                }
+            }
             let known = own.iter().filter_map(|bound| Some((bound.requests?, bound)));
             tightest.push(known.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, bound)| bound.clone()));
             let new: Vec<Bound> = own.into_iter().filter(|bound| !bounds.contains(bound)).collect();
@@ -178,16 +184,18 @@ fn of_guard(
 ) -> Option<Bound> {
     let inside = requests_inside(client, at);
     match &guard.mechanism {
-        Mechanism::Breaker(settings) => Some(breaker(&guard.name, settings, sharing, inside)),
+        Mechanism::Breaker(settings) => {
+            Some(breaker(&seen(scenario, class, client), &guard.name, settings, sharing, inside))
+        }
         Mechanism::Pacer(settings) => Some(pacer(class, guard, settings, sharing, inside, steps)),
         Mechanism::Semaphore(settings) => Some(semaphore(scenario, class, guard, settings, sharing)),
         // As many as it may learn to let pass.
         Mechanism::Concurrency(settings) => Some(semaphore(scenario, class, guard, &settings.semaphore, sharing)),
         Mechanism::Gate(settings) => {
-            Some(outage_adaptive::gate(scenario, class, &guard.name, settings, sharing, inside))
+            Some(outage_adaptive::gate(&seen(scenario, class, client), &guard.name, settings, sharing, inside))
         }
         Mechanism::Rate(settings) => {
-            Some(outage_adaptive::rate(scenario, class, &guard.name, settings, sharing, inside))
+            Some(outage_adaptive::rate(&seen(scenario, class, client), class, &guard.name, settings, sharing, inside))
         }
         Mechanism::Deployments(settings) => {
             Some(super::adaptive::deployments_bound(&guard.name, settings, sharing.instances))
@@ -223,9 +231,31 @@ impl Sharing {
         };
         // Steps of a group are asked at once.
         let width = class.groups().map(|group| group.len() as u64).max().unwrap_or(1).max(1);
-        let callers = (!class.is_live()).then(|| workers.div_ceil(instances) * width);
+        let callers = callers_are_known(scenario, class).then(|| workers.div_ceil(instances) * width);
         Sharing { instances, callers, dies }
     }
+}
+
+/// Whether no more of a class's calls are past a guard at once than there are workers, and all of them end with what it
+/// counts: not those that are dropped, and not where a worker goes on to the next job meanwhile.
+fn callers_are_known(scenario: &Scenario, class: &TrafficClass) -> bool {
+    let stays = |client: &Client| {
+        let inside = client.elements().iter().filter(|element| element.kind != Kind::Queue);
+        inside.filter_map(|element| element.role.policy()).all(|policy| policy.holds_worker)
+    };
+    let ends = class.queueing.delivery.as_ref().is_none_or(|d| d.timeout.is_none() && d.deadline.is_none());
+    let lives = scenario.pool_of(class).is_none_or(|pool| pool.crashes.is_none());
+    let cancels = class.has_groups() && class.when_one_fails == WhenOneFails::Cancel;
+    !class.is_live() && ends && lives && !cancels && scenario.clients_of(class).all(stays)
+}
+
+/// Whether an operator gives the class other clients or other workers.
+fn is_changed_by_hand(scenario: &Scenario, class: &TrafficClass) -> bool {
+    let index = scenario.traffic.iter().position(|other| other.name == class.name);
+    scenario.interventions.iter().any(|intervention| match intervention.act {
+        Act::Deploy { class, .. } | Act::Move { class, .. } => Some(class) == index,
+        Act::Pause { .. } | Act::Purge { .. } | Act::Trip { .. } | Act::Limit { .. } => false,
+    })
 }
 
 /// Of an instance, for all of them: `×8` where there are eight.
@@ -272,7 +302,9 @@ fn pacer(
     let passes = if cheapest > 0.0 && cheapest.is_finite() { tokens / cheapest } else { f64::INFINITY };
     let by_requests = pacer.counts == Counts::Requests;
     let passes = if by_requests { passes.floor() } else { passes };
-    let requests = inside.map(|inside| passes * inside as f64 * sharing.instances as f64).filter(|n| n.is_finite());
+    let requests = inside.map(|inside| passes * inside as f64 * sharing.instances as f64);
+    // One that dies with its process begins anew with a full bucket.
+    let requests = requests.filter(|n| n.is_finite() && !sharing.dies);
     let what = match inside {
         Some(1) => "requests, whichever layer sends them".to_owned(),
         Some(most) => format!("calls, each of up to {}", words::counted(most, "request")),

@@ -4,7 +4,7 @@
 use super::outage::{Bound, OUTAGE, Sharing, amount, of_all};
 use super::words;
 use crate::policy::answer::Answer;
-use crate::policy::{CubicRate, SharedGate};
+use crate::policy::{Client, CubicRate, SharedGate};
 use crate::provider::Fault;
 use crate::random::math::ln;
 use crate::scenario::Scenario;
@@ -12,22 +12,48 @@ use crate::traffic::TrafficClass;
 use crate::units::SimDuration;
 
 /// The faults that make an outage: those that strike at least half of the class's requests while they last.
-fn outages<'s>(
-    scenario: &'s Scenario,
-    class: &TrafficClass,
-) -> impl Iterator<Item = (&'s Fault, Option<Answer>)> + use<'s> {
+fn outages<'s>(scenario: &'s Scenario, class: &TrafficClass) -> impl Iterator<Item = &'s Fault> + use<'s> {
     let class = scenario.traffic.iter().position(|other| other.name == class.name);
     let faults = scenario.provider.faults.iter();
-    let severe = faults.filter(move |fault| class.is_some_and(|class| fault.peak(class) >= 0.5));
-    severe.map(|fault| (fault, fault.respond.answer()))
+    faults.filter(move |fault| class.is_some_and(|class| fault.peak(class) >= 0.5))
+}
+
+/// All that a client may see of an outage: what each fault answers, and a timeout where the client may not wait for that.
+pub(super) fn seen<'s>(
+    scenario: &'s Scenario,
+    class: &TrafficClass,
+    client: &Client,
+) -> Vec<(&'s Fault, Option<Answer>)> {
+    let mut all = Vec::new();
+    for fault in outages(scenario, class) {
+        let answer = fault.respond.answer();
+        let time = fault.respond.after().filter(|_| answer.is_some());
+        // Six deviations above the mean, as good as nothing takes longer.
+        let longest = time.map_or(f64::INFINITY, |after| after.mean() + 6.0 * after.variance().sqrt());
+        let leaves = client.innermost_timeout().is_some_and(|limit| limit.as_secs_f64() <= longest);
+        all.extend(answer.map(|answer| (fault, Some(answer))));
+        if leaves {
+            all.push((fault, Some(Answer::TIMED_OUT)));
+        } else if answer.is_none() {
+            all.push((fault, None));
+        }
+    }
+    all
+}
+
+/// The fault of which something that a client may see does not count.
+pub(super) fn uncounted<'s>(
+    seen: &[(&'s Fault, Option<Answer>)],
+    counts: impl Fn(&Answer) -> bool,
+) -> Option<&'s Fault> {
+    seen.iter().find(|(_, answer)| !answer.as_ref().is_some_and(&counts)).map(|(fault, _)| *fault)
 }
 
 /// What a gate bounds behind which a call can become so many requests.
 ///
 /// Whoever passes an open gate and fails closes it, so that each caller passes once before each closing.
 pub(super) fn gate(
-    scenario: &Scenario,
-    class: &TrafficClass,
+    seen: &[(&Fault, Option<Answer>)],
     name: &str,
     gate: &SharedGate,
     sharing: Sharing,
@@ -35,9 +61,12 @@ pub(super) fn gate(
 ) -> Bound {
     let bound = |words: String| Bound::of(name, "gate", sharing.instances, words);
     let mut shortest = None;
-    for (fault, answer) in outages(scenario, class) {
+    for (fault, answer) in seen {
         let Some(time) = answer.and_then(|answer| gate.closes_for(&answer)) else {
-            return bound(format!("`{name}` stays open in `{}`: its answers are none that close it", fault.name));
+            return bound(format!(
+                "`{name}` may stay open in `{}`: not all that its clients see of it closes it",
+                fault.name
+            ));
         };
         shortest = Some(shortest.map_or(time, |shortest: SimDuration| shortest.min(time)));
     }
@@ -75,7 +104,7 @@ pub(super) fn gate(
 /// one request for each step by which the rate falls to its lowest, and that from then on. How far it has to fall depends
 /// on the rate that was measured before: at most what the callers do while every answer takes its usual time.
 pub(super) fn rate(
-    scenario: &Scenario,
+    seen: &[(&Fault, Option<Answer>)],
     class: &TrafficClass,
     name: &str,
     rate: &CubicRate,
@@ -83,10 +112,11 @@ pub(super) fn rate(
     inside: Option<u64>,
 ) -> Bound {
     let bound = |words: String| Bound::of(name, "rate", sharing.instances, words);
-    if let Some((fault, _)) =
-        outages(scenario, class).find(|(_, answer)| !answer.as_ref().is_some_and(|answer| rate.counts(answer)))
-    {
-        return bound(format!("`{name}` does not fall in `{}`: it counts none of its answers", fault.name));
+    if let Some(fault) = uncounted(seen, |answer| rate.counts(answer)) {
+        return bound(format!(
+            "`{name}` need not fall in `{}`: it does not count all that its clients see of it",
+            fault.name
+        ));
     }
     let Some(inside) = inside else {
         return bound(format!("`{name}` stands outside of requests without end"));
@@ -126,6 +156,10 @@ mod tests {
 
     const SHARED: Sharing = Sharing { instances: 1, callers: Some(8), dies: false };
 
+    fn seen_by_reports(scenario: &Scenario) -> Vec<(&Fault, Option<Answer>)> {
+        seen(scenario, &scenario.traffic[0], scenario.client_of(&scenario.traffic[0]))
+    }
+
     fn closes_on(status: u16) -> SharedGate {
         SharedGate {
             statuses: StatusSet::EMPTY.with(status),
@@ -142,22 +176,24 @@ mod tests {
     fn each_caller_passes_a_gate_once_before_each_closing() {
         // By hand: eight callers of three requests each, at 0 s, 30 s and so on to 570 s: 8 × 3 × 20.
         let scenario = incident(true);
-        let failing = outages(&scenario, &scenario.traffic[0]).find_map(|(_, answer)| answer).unwrap().status;
-        let bound = gate(&scenario, &scenario.traffic[0], "quiet", &closes_on(failing), SHARED, Some(3));
+        let seen = seen_by_reports(&scenario);
+        let failing = seen[0].1.unwrap().status;
+        let bound = gate(&seen, "quiet", &closes_on(failing), SHARED, Some(3));
         assert_eq!(bound.requests, Some(480.0));
         // Of a gate that the outage does not close, of live turns and of requests without end nothing is known.
         let turns = Sharing { callers: None, ..SHARED };
-        assert_eq!(gate(&scenario, &scenario.traffic[0], "quiet", &closes_on(418), SHARED, Some(3)).requests, None);
-        assert_eq!(gate(&scenario, &scenario.traffic[0], "quiet", &closes_on(failing), turns, Some(3)).requests, None);
-        assert_eq!(gate(&scenario, &scenario.traffic[0], "quiet", &closes_on(failing), SHARED, None).requests, None);
+        assert_eq!(gate(&seen, "quiet", &closes_on(418), SHARED, Some(3)).requests, None);
+        assert_eq!(gate(&seen, "quiet", &closes_on(failing), turns, Some(3)).requests, None);
+        assert_eq!(gate(&seen, "quiet", &closes_on(failing), SHARED, None).requests, None);
     }
 
     #[test]
     fn a_rate_falls_by_its_factor_with_each_answer_and_then_stays() {
         // By hand: eight callers with steps of 2 s do 4 a second, and 4 · 0.7^6 is the first below 0.5: 8 under way, 6
         // while it falls, 300 in ten minutes at the lowest rate.
-        let mut scenario = incident(true);
-        let failing = outages(&scenario, &scenario.traffic[0]).find_map(|(_, answer)| answer).unwrap().status;
+        let (outage, mut scenario) = (incident(true), incident(true));
+        let seen = seen_by_reports(&outage);
+        let failing = seen[0].1.unwrap().status;
         let cubic = CubicRate {
             statuses: StatusSet::EMPTY.with(failing),
             outcomes: OutcomeSet::EMPTY,
@@ -169,7 +205,7 @@ mod tests {
         for step in &mut scenario.traffic[0].steps {
             step.latency = crate::random::Distribution::constant(2.0);
         }
-        let bound = |of: &CubicRate, sharing| rate(&scenario, &scenario.traffic[0], "sdk", of, sharing, Some(1));
+        let bound = |of: &CubicRate, sharing| rate(&seen, &scenario.traffic[0], "sdk", of, sharing, Some(1));
         assert_eq!((bound(&cubic, SHARED).requests, bound(&cubic, SHARED).on_average), (Some(314.0), true));
         assert_eq!(bound(&cubic, Sharing { callers: None, ..SHARED }).requests, None);
         let other = CubicRate { statuses: StatusSet::EMPTY.with(418), ..cubic };

@@ -2,17 +2,32 @@
 //! from then on what it lets through to try.
 
 use super::outage::{Bound, OUTAGE, Sharing, of_all};
+use super::outage_adaptive::uncounted;
 use super::words;
 use crate::policy::CircuitBreaker;
+use crate::policy::answer::Answer;
 use crate::policy::circuit_breaker::BreakerCounts;
 use crate::policy::recovery::{OnClose, Others};
 use crate::policy::trip::{Evidence, Trip};
+use crate::provider::Fault;
 
 /// What a breaker bounds behind which a call can become so many requests.
-pub(super) fn breaker(name: &str, breaker: &CircuitBreaker, sharing: Sharing, inside: Option<u64>) -> Bound {
+pub(super) fn breaker(
+    seen: &[(&Fault, Option<Answer>)],
+    name: &str,
+    breaker: &CircuitBreaker,
+    sharing: Sharing,
+    inside: Option<u64>,
+) -> Bound {
     let bound = |words: String| Bound::of(name, "breaker", sharing.instances, words);
     if breaker.gates_retries {
         return bound(format!("`{name}` holds retries back and no first try"));
+    }
+    if let Some(fault) = uncounted(seen, |answer| breaker.is_failure(answer)) {
+        return bound(format!(
+            "`{name}` need not open in `{}`: it does not count all that its clients see of it",
+            fault.name
+        ));
     }
     let Some(inside) = inside else {
         return bound(format!("`{name}` stands outside of requests without end"));

@@ -31,7 +31,7 @@ pub struct GuardSeries {
     pub bound_mean: Vec<f32>,
     /// The mean bound of all instances when the run ends.
     pub bound_at_end: Option<f32>,
-    /// How many came to it in each bin.
+    /// How often somebody came to it in each bin, or asked again after a wait.
     pub asked: Vec<u32>,
     /// How many of them it refused.
     pub refused: Vec<u32>,

@@ -182,3 +182,42 @@ fn a_budget_bounds_the_retries_while_nothing_succeeds() {
     let (per_call, lump, _, retries) = of("{ throttle = { max_tokens = 10, ratio = 0.1 } }");
     assert_eq!((per_call, lump, retries), (Some(1.0), Some(4.0), 4.0));
 }
+
+#[test]
+fn nothing_is_promised_where_the_breaker_does_not_hear_of_the_outage() {
+    // By hand: what a breaker does not count never opens it, so that no number holds. The callers see a 500 that is not on
+    // its list, a timeout of their own in place of the 503, or are killed before either.
+    let none = |text: &str| assert_eq!(outage(text).requests, None, "{text}");
+    let fuse = breaker("client", "responses", 1);
+    let plain = world(&fuse, &format!("{{ guard = \"fuse\" }}, {SDK}"));
+    assert!(outage(&plain).requests.is_some());
+    none(&plain.replace("status = 503", "status = 500"));
+    none(&plain.replace("max_attempts = 3,", "max_attempts = 3, timeout = \"500ms\","));
+    none(&plain.replace("workers = 4", "workers = 4\n        queue = { timeout = \"500ms\" }"));
+    none(&plain.replace("max_attempts = 3,", "max_attempts = 3, holds_worker = false,"));
+    none(&plain.replace(
+        "[clients.c]",
+        "[interventions.change]\n        at = \"1m\"\n        deploy = \"d\"\n        class = \"job\"\n        [clients.d]\n        layers = []\n        [clients.c]",
+    ));
+    // One that counts timeouts too hears of it either way.
+    let both = plain.replace("of = [503]", "of = [503, \"timeout\"]");
+    assert!(outage(&both.replace("max_attempts = 3,", "max_attempts = 3, timeout = \"500ms\",")).requests.is_some());
+}
+
+#[test]
+fn nobody_waits_before_a_guard_beyond_the_end_of_the_run() {
+    // By hand: one request in 100 s; of three callers that come at once the second and the third wait to the end, 10 s each.
+    let text = r#"
+        horizon = "10s"
+        [guards.drip]
+        pacer = { counts = "requests", amount = 1, per = "100s" }
+        [clients.c]
+        layers = [{ guard = "drip" }]
+        [traffic.turn]
+        kind = "turns"
+        client = "c"
+        arrivals = { at = ["0s", "0s", "0s"] }
+        steps = [{ name = "ask", input_tokens = 1, latency = "1s" }]
+    "#;
+    assert_eq!(Run::of(&read(text), 1).number("guards.drip.waited_s"), 20.0);
+}

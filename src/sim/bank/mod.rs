@@ -142,6 +142,8 @@ pub(in crate::sim) struct Bank<'a> {
     bases: Vec<usize>,
     /// Runs that wait for an instance to change, in the order of their coming.
     parked: Vec<Parked>,
+    /// When the run of the simulation ends.
+    ends: SimTime,
     /// Runs that have waited long enough.
     woken: Vec<(u16, u32)>,
     /// Runs that a full line has thrown out, until they are told; as a rule nobody.
@@ -195,6 +197,7 @@ impl<'a> Bank<'a> {
             counts: vec![GuardCounts::default(); scenario.guards.len()],
             states: Vec::new(),
             bases: Vec::new(),
+            ends: scenario.horizon,
             parked: Vec::new(),
             woken: Vec::new(),
             fallen: Vec::new(),

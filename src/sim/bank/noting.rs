@@ -110,6 +110,8 @@ impl<'a> Bank<'a> {
 
     /// Somebody has waited before a guard, or will have.
     pub(super) fn waited(&mut self, guard: usize, from: SimTime, to: SimTime) {
+        // Nobody waits beyond the end of the run.
+        let to = to.min(self.ends);
         self.counts[guard].waited += to - from;
         note_wait(&mut self.tracks, guard, from, to);
     }
