@@ -75,7 +75,7 @@ fn too_many_attempts(class: &ClassExplanation, client: &Client) -> Option<Warnin
         return None;
     }
     let (element, policy) = repeating(client).next()?;
-    let inside = attempts.zip(attempts_bound(policy)).map(|(all, own)| all / own);
+    let inside = attempts.zip(attempts_bound(policy)).map(|(all, own)| (all / own).max(1));
     let allowed = inside.map_or(1, |inside| (ATTEMPTS_WHILE_SOMEONE_WAITS / inside).max(1));
     let number = attempts.map_or("attempts without end".into(), |n| words::counted(n, "attempt"));
     let message = format!(

@@ -63,6 +63,7 @@
 //! - `reference`: `outputs/reference/` and the table of the incident are today's.
 //! - `peers`: what others have published, replayed.
 //! - `ways`: requests and answers that travel, and what each of many callers has for itself.
+//! - `ties`: what happens at one instant.
 //! - `tidy`: layer order, banned words, files nobody uses.
 //! - `stage`: no tests; what the others stand on.
 
@@ -158,6 +159,7 @@ mod sweep_cli;
 mod systems;
 mod theory;
 mod tidy;
+mod ties;
 mod traces;
 #[cfg(feature = "cli")]
 mod tune;

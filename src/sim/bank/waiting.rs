@@ -103,18 +103,19 @@ impl Bank<'_> {
         self.parked.push(Parked { instance, class: asker.class, run, since: now });
     }
 
-    /// The run no longer waits before this guard; says whether it stood there without an event to come.
-    pub(in crate::sim) fn leave_line(&mut self, guard: usize, asker: Asker, run: u32) -> bool {
+    /// The run no longer waits before this guard: whether an event of it is still to come, if it stood there; else it has
+    /// been let in.
+    pub(in crate::sim) fn leave_line(&mut self, guard: usize, asker: Asker, run: u32) -> Option<bool> {
         let instance = self.instance(guard, asker);
         if let Some(place) = self.fallen.iter().position(|fallen| *fallen == (asker.class, run)) {
             self.fallen.swap_remove(place);
-            return false;
+            return Some(true);
         }
         if let Some((_, _, line)) = permits(&self.guards[guard].mechanism, &mut self.states[instance]) {
-            return line.leave(asker.class, run);
+            return line.leave(asker.class, run).then_some(false);
         }
         let at = self.parked.iter().position(|parked| (parked.class, parked.run) == (asker.class, run));
-        at.map(|at| self.parked.remove(at)).is_some()
+        at.map(|at| self.parked.remove(at)).map(|_| false)
     }
 
     /// The run no longer waits for this guard to change; says whether it did.

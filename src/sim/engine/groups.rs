@@ -144,11 +144,12 @@ impl<O: Observer> Engine<'_, O> {
                 self.turn_back(class, member);
                 (Standing::InFlight, true)
             }
-            Doing::WaitingLimiter if self.leaves_line(class, member) => (Standing::InLine, false),
             // A member has no members, keeps its worker, and is dropped once.
-            Doing::WaitingLimiter | Doing::WaitingRetry | Doing::WaitingWorker | Doing::Joining | Doing::Dropped => {
-                (Standing::Asleep, true)
-            }
+            Doing::WaitingLimiter => match self.leaves_line(class, member) {
+                Some(is_pending) => (Standing::InLine, is_pending),
+                None => (Standing::Asleep, true),
+            },
+            Doing::WaitingRetry | Doing::WaitingWorker | Doing::Joining | Doing::Dropped => (Standing::Asleep, true),
         };
         let (stack, layers, mut host) = self.surroundings(class, member);
         let cursor = host.run.cursor;
@@ -158,10 +159,10 @@ impl<O: Observer> Engine<'_, O> {
         }
     }
 
-    /// Takes the run out of a guard's line; says whether it stood in one.
-    fn leaves_line(&mut self, class: u16, run: u32) -> bool {
-        let place = self.guard_before(class, run);
-        place.is_some_and(|(guard, asker)| self.bank.leave_line(guard, asker, run))
+    /// Takes the run out of a guard's line: whether an event of it is still to come, if it stood in one.
+    fn leaves_line(&mut self, class: u16, run: u32) -> Option<bool> {
+        let (guard, asker) = self.guard_before(class, run)?;
+        self.bank.leave_line(guard, asker, run)
     }
 
     /// Whether the run was dropped before this event of it came; then its record is free now.

@@ -48,7 +48,9 @@ impl<O: Observer> Engine<'_, O> {
     /// The run's request is on its way, and nobody wants it any more: who leaves before it is there has sent nothing.
     pub(super) fn turn_back(&mut self, class: u16, run: u32) -> Answer {
         let ordinal = self.states[class as usize].ordinals[run as usize];
-        let way = self.way(class, run);
+        // At the very instant at which it would be there, it is not there yet.
+        let later = self.now() + SimDuration::from_nanos(1);
+        let way = self.way(class, run).map(|way| Way { arrives: way.arrives.max(later), ..way });
         self.present(class, run, ordinal, way);
         self.leave(class, run)
     }
