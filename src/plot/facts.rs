@@ -115,7 +115,8 @@ impl<'a> Facts<'a> {
         let guards = elements.filter_map(|element| self.scenario.guards.get(element.role.guard()?));
         guards.fold(Guards::default(), |kinds, guard| match guard.mechanism {
             Mechanism::Pacer(_) | Mechanism::Rate(_) => Guards { pacer: true, ..kinds },
-            Mechanism::Breaker(_) | Mechanism::Gate(_) => Guards { breaker: true, ..kinds },
+            Mechanism::Breaker(_) => Guards { breaker: true, ..kinds },
+            Mechanism::Gate(_) => Guards { gate: true, ..kinds },
             Mechanism::Semaphore(_) | Mechanism::Concurrency(_) => Guards { line: true, ..kinds },
             // It lets nobody wait.
             Mechanism::Size(_) | Mechanism::Throttle(_) | Mechanism::Deployments(_) => kinds,
@@ -140,11 +141,14 @@ impl<'a> Facts<'a> {
 
 /// Which kinds of guard hold a class back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "a set, each of whose kinds may be there")]
 pub(super) struct Guards {
     /// A pacer.
     pub(super) pacer: bool,
     /// A breaker.
     pub(super) breaker: bool,
+    /// A gate.
+    pub(super) gate: bool,
     /// A semaphore or a connection pool.
     pub(super) line: bool,
 }

@@ -112,7 +112,7 @@ impl Workers {
             let shared = self
                 .share(view, activity)
                 .is_some_and(|share| write(format!("{} {share}", names[0]), &in_window(view, self.class, &columns)));
-            let _ = shared || names.iter().any(|name| write((*name).to_string(), &columns));
+            let _ = shared || names.iter().any(|name| write(name.clone(), &columns));
         }
     }
 
@@ -138,28 +138,31 @@ fn in_window(view: &View<'_>, class: usize, columns: &[Column]) -> Vec<Column> {
     columns.iter().filter(|column| column.left >= left && column.right <= right).copied().collect()
 }
 
+/// What a worker waits for, where these guards hold it back.
+fn held(guards: Guards) -> String {
+    let kinds =
+        [(guards.pacer, "a pacer"), (guards.breaker, "a breaker"), (guards.gate, "a gate"), (guards.line, "a permit")];
+    let there: Vec<&str> = kinds.into_iter().filter_map(|(is_there, kind)| is_there.then_some(kind)).collect();
+    match there.split_last() {
+        None => "waits for a limiter".to_string(),
+        Some((only, [])) => format!("waits for {only}"),
+        Some((last, others)) => format!("waits for {} or {last}", others.join(", ")),
+    }
+}
+
 fn words(
     guards: Guards,
     activity: WorkerActivity,
     theme: &super::theme::Theme,
-) -> ([&'static str; 2], plotters::style::RGBColor) {
-    let held = match (guards.pacer, guards.breaker, guards.line) {
-        (true, true, true) => "waits for a pacer, a breaker or a permit",
-        (true, true, false) => "waits for a pacer or a breaker",
-        (true, false, true) => "waits for a pacer or a permit",
-        (true, false, false) => "waits for a pacer",
-        (false, true, true) => "waits for a breaker or a permit",
-        (false, true, false) => "waits for a breaker",
-        (false, false, true) => "waits for a permit",
-        (false, false, false) => "waits for a limiter",
-    };
-    match activity {
+) -> ([String; 2], plotters::style::RGBColor) {
+    let (names, color) = match activity {
         WorkerActivity::Serving => (["delivers", "delivers"], theme.delivered.on),
         WorkerActivity::Refused => (["in a request that is refused", "refused"], theme.overloaded.on),
         WorkerActivity::WaitingRetry => (["asleep until the next attempt", "asleep"], theme.overloaded.text),
-        WorkerActivity::WaitingLimiter => ([held, "waits"], theme.throttled.text),
+        WorkerActivity::WaitingLimiter => return ([held(guards), "waits".to_string()], theme.throttled.text),
         WorkerActivity::Idle => (["idle", "idle"], theme.second),
-    }
+    };
+    (names.map(str::to_string), color)
 }
 
 /// The names of the activities among the figures, in the order of [`WorkerActivity::ALL`].

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use retrycast::experiment::compare::{NARROW, narrowest};
 use retrycast::experiment::{Arm, Comparison, Plan, Replicates, Terms, Verdict};
 use retrycast::random::Seed;
+#[cfg(feature = "cli")]
 use retrycast::report::comparison::{ArmFacts, Compared, finding};
 use retrycast::scenario::Scenario;
 use retrycast::stats::Paired;
@@ -189,6 +190,7 @@ fn the_factors_of_the_layers_multiply_to_the_requests_of_the_tasks() {
 }
 
 /// The sentence about the second of two arms.
+#[cfg(feature = "cli")]
 fn sentence(arms: [(&str, &Scenario); 2]) -> String {
     let comparison = compared(&arms, Replicates::Exactly(3), None);
     let facts = arms.map(|(name, scenario)| ArmFacts { name: name.to_owned(), scenario, changes: Vec::new() });
@@ -196,6 +198,7 @@ fn sentence(arms: [(&str, &Scenario); 2]) -> String {
 }
 
 #[test]
+#[cfg(feature = "cli")]
 fn requests_are_a_price_from_where_they_are_more_than_needed() {
     // By hand: of four turns of ten seconds a gate lets the first pass; without it all four send the one request that they
     // need, and no more.
@@ -211,6 +214,7 @@ fn requests_are_a_price_from_where_they_are_more_than_needed() {
 }
 
 /// Four turns, of ten seconds, with a gate that lets one pass at once or without it.
+#[cfg(feature = "cli")]
 fn four_turns_gated(gated: bool) -> Scenario {
     let guard = if gated { "{ guard = \"gate\" }" } else { "" };
     read(&format!(
