@@ -116,17 +116,7 @@ fn live(args: &HeadroomArgs, scenario: &Scenario) -> anyhow::Result<Vec<String>>
 
 /// The pacers that are the budget, each with what it counts.
 fn guards(args: &HeadroomArgs, scenario: &Scenario, background: &[String]) -> anyhow::Result<Vec<(usize, Counts)>> {
-    let counts = |guard: usize| match &scenario.guards[guard].mechanism {
-        Mechanism::Pacer(pacer) => Some((guard, pacer.counts)),
-        Mechanism::Breaker(_)
-        | Mechanism::Semaphore(_)
-        | Mechanism::Size(_)
-        | Mechanism::Throttle(_)
-        | Mechanism::Concurrency(_)
-        | Mechanism::Gate(_)
-        | Mechanism::Rate(_)
-        | Mechanism::Deployments(_) => None,
-    };
+    let counts = |guard: usize| scenario.guards[guard].pacer().map(|pacer| (guard, pacer.counts));
     let all: Vec<(usize, Counts)> = (0..scenario.guards.len()).filter_map(counts).collect();
     let name = |guard: &(usize, Counts)| scenario.guards[guard.0].name.as_str();
     let mut used: Vec<(usize, Counts)> = Vec::new();
@@ -164,7 +154,7 @@ fn is_used(scenario: &Scenario, guard: usize) -> bool {
 }
 
 fn paced(scenario: &Scenario, guard: usize) -> Option<Paced> {
-    let Mechanism::Pacer(pacer) = &scenario.guards[guard].mechanism else { return None };
+    let pacer = scenario.guards[guard].pacer()?;
     if scenario.guards[guard].scope.ends_with_task() {
         return None;
     }

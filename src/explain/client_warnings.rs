@@ -256,18 +256,8 @@ fn breaker_spends_runs(scenario: &Scenario, client: &Client) -> Option<Warning> 
     let (guard, breaker) = client.elements().iter().find_map(|element| {
         let Role::Guard(index) = element.role else { return None };
         let guard = &scenario.guards[index];
-        match &guard.mechanism {
-            Mechanism::Breaker(breaker) if breaker.when_open == WhenOpen::Reject => Some((guard, breaker)),
-            Mechanism::Breaker(_)
-            | Mechanism::Pacer(_)
-            | Mechanism::Semaphore(_)
-            | Mechanism::Size(_)
-            | Mechanism::Throttle(_)
-            | Mechanism::Concurrency(_)
-            | Mechanism::Gate(_)
-            | Mechanism::Rate(_)
-            | Mechanism::Deployments(_) => None,
-        }
+        let breaker = guard.breaker().filter(|breaker| breaker.when_open == WhenOpen::Reject)?;
+        Some((guard, breaker))
     })?;
     let interval = words::duration(Ladder::own(policy).waits.first().map_or(SimDuration::ZERO, |wait| wait.from));
     let message = format!(

@@ -5,7 +5,7 @@
 use super::class::by_client;
 use super::client_warnings::requests_inside;
 use super::concurrency::busy_workers;
-use crate::policy::{Client, Mechanism, Role};
+use crate::policy::{Client, Role};
 use crate::provider::{Limit, Slots, Window};
 use crate::scenario::Scenario;
 use crate::traffic::cost::mean_cost;
@@ -192,20 +192,10 @@ fn tightest_pacer(scenario: &Scenario, limit: &Limit, class: &TrafficClass) -> O
 fn tightest_of(scenario: &Scenario, limit: &Limit, client: &Client) -> Option<(f64, Option<u64>)> {
     let elements = client.elements().iter().enumerate();
     let pacers = elements.filter_map(|(at, element)| match element.role {
-        Role::Guard(guard) => match &scenario.guards[guard].mechanism {
-            Mechanism::Pacer(pacer) if pacer.counts == limit.counts => {
-                Some((pacer.highest_rate(), requests_inside(client, at)))
-            }
-            Mechanism::Pacer(_)
-            | Mechanism::Breaker(_)
-            | Mechanism::Semaphore(_)
-            | Mechanism::Size(_)
-            | Mechanism::Throttle(_)
-            | Mechanism::Concurrency(_)
-            | Mechanism::Gate(_)
-            | Mechanism::Rate(_)
-            | Mechanism::Deployments(_) => None,
-        },
+        Role::Guard(guard) => {
+            let pacer = scenario.guards[guard].pacer().filter(|pacer| pacer.counts == limit.counts)?;
+            Some((pacer.highest_rate(), requests_inside(client, at)))
+        }
         Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) | Role::Fallback(_) => None,
     });
     pacers.min_by(|(a, _), (b, _)| a.total_cmp(b))

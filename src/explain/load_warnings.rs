@@ -89,36 +89,15 @@ fn pacer<'a>(scenario: &'a Scenario, class: &TrafficClass, demand: &Demand) -> O
 }
 
 fn pacer_of(guard: &Guard, counts: Counts) -> Option<&Pacer> {
-    match &guard.mechanism {
-        Mechanism::Pacer(pacer) if pacer.counts == counts => Some(pacer),
-        Mechanism::Pacer(_)
-        | Mechanism::Breaker(_)
-        | Mechanism::Semaphore(_)
-        | Mechanism::Size(_)
-        | Mechanism::Throttle(_)
-        | Mechanism::Concurrency(_)
-        | Mechanism::Gate(_)
-        | Mechanism::Rate(_)
-        | Mechanism::Deployments(_) => None,
-    }
+    guard.pacer().filter(|pacer| pacer.counts == counts)
 }
 
 /// What the limit lets flow in one period of the pacer.
 fn limit_per(scenario: &Scenario, limit: &str, guard: &Guard) -> f64 {
     let limit = scenario.provider.limits.iter().find(|candidate| candidate.name == limit);
     let rate = limit.and_then(crate::provider::Limit::per_second).unwrap_or_default();
-    match &guard.mechanism {
-        // What it credits twice it may be given half of.
-        Mechanism::Pacer(pacer) => rate * pacer.bucket.per().as_secs_f64() / pacer.slept.times(),
-        Mechanism::Breaker(_)
-        | Mechanism::Semaphore(_)
-        | Mechanism::Size(_)
-        | Mechanism::Throttle(_)
-        | Mechanism::Concurrency(_)
-        | Mechanism::Gate(_)
-        | Mechanism::Rate(_)
-        | Mechanism::Deployments(_) => 0.0,
-    }
+    // What it credits twice it may be given half of.
+    guard.pacer().map_or(0.0, |pacer| rate * pacer.bucket.per().as_secs_f64() / pacer.slept.times())
 }
 
 /// An amount as a file would say it, rounded down to two digits.

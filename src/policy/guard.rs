@@ -197,6 +197,11 @@ impl Guard {
         matches!(&self.mechanism, Mechanism::Concurrency(_))
     }
 
+    /// The pacer that it is, where it is one.
+    pub const fn pacer(&self) -> Option<&Pacer> {
+        if let Mechanism::Pacer(pacer) = &self.mechanism { Some(pacer) } else { None }
+    }
+
     /// The choice among deployments that it is, where it is one.
     pub const fn deployments(&self) -> Option<&Deployments> {
         if let Mechanism::Deployments(deployments) = &self.mechanism { Some(deployments) } else { None }

@@ -214,7 +214,7 @@ impl Preset {
     }
 
     /// The same among these families, which are presets of this kind.
-    fn among(families: &'static [&'static Family], what: &str, name: &str) -> Result<Preset, NotAPreset> {
+    fn among(families: &[&'static Family], what: &str, name: &str) -> Result<Preset, NotAPreset> {
         let word = patch::family_word(name);
         let found = crate::units::parse::quoted(name);
         let Some(family) = families.iter().copied().find(|family| family.word == word) else {

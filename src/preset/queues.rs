@@ -11,101 +11,124 @@ use crate::document::{Field, Table, Value};
 use crate::policy::Kind;
 use crate::units::SimDuration;
 
-/// All families of queues.
-pub const FAMILIES: [&Family; 12] = [
-    &RQ,
-    &CELERY_REDIS,
-    &CELERY_RABBITMQ,
-    &BULLMQ,
-    &ARQ,
-    &DRAMATIQ_REDIS,
-    &DRAMATIQ_RABBITMQ,
-    &HUEY,
-    &SIDEKIQ,
-    &SIDEKIQ_SUPER_FETCH,
-    &SQS,
-    &TEMPORAL,
+/// A queue of a job library.
+pub struct Queue {
+    /// Its words and what they stand for.
+    pub family: &'static Family,
+    /// What stands there of it beside its words.
+    pub notes: Notes,
+    /// The word without one of whose keys, or of those that it stands for, the library takes no job.
+    needs: Option<&'static str>,
+}
+
+/// What is to be said of a preset beside its words.
+pub struct Notes {
+    /// What the library does that the general keys can't say, or say otherwise.
+    pub differs: &'static str,
+    /// What stands beside the preset in a scenario to do what the library does: keys of a pool, and the layer that retries.
+    pub beside: &'static str,
+}
+
+const fn queue(family: &'static Family, differs: &'static str, beside: &'static str) -> Queue {
+    Queue { family, notes: Notes { differs, beside }, needs: None }
+}
+
+/// All queues.
+pub static QUEUES: [Queue; 12] = [
+    queue(
+        &RQ,
+        "A job whose worker died is found at a maintenance, every 10 min, when its heartbeat is 90 s old, and then \
+             takes one of its retries; here it has failed at once. With retries left, acknowledge = \"late\", visibility = \
+             \"90s\", renews = true, look_every = \"10m\" and redeliveries_at_most say so, apart from the layer's count.",
+        "layers = [{ preset = \"rq\" }]",
+    ),
+    queue(
+        &CELERY_REDIS,
+        "Where a child process dies and its worker lives, a task that is acknowledged late is acknowledged all the \
+             same (task_reject_on_worker_lost); crashes are of whole workers, of = \"process\". Each worker looks at times \
+             of its own; here all look together.",
+        "[workers.NAME] prefetch = 4; layers = [{ preset = \"celery\" }]",
+    ),
+    queue(
+        &CELERY_RABBITMQ,
+        "The timeout of one message closes the channel and brings back all that its consumer holds; here that one \
+             alone comes back. Tasks with a countdown are counted among those that are held.",
+        "[workers.NAME] prefetch = 4; layers = [{ preset = \"celery\" }]",
+    ),
+    queue(
+        &BULLMQ,
+        "A lock is renewed by timers: where a job keeps the event loop busy it runs out, which skipLockRenewal says. \
+             A stalled job is marked at one check and moved at the next; here it is moved at the first check after its lock \
+             has run out.",
+        "layers = [{ preset = \"bullmq\" }]",
+    ),
+    queue(
+        &ARQ,
+        "A worker that shuts down in good order hands its jobs back at once. A job that is run for the sixth time \
+             fails without being called; here it is not handed out.",
+        "layers = [{ preset = \"arq\" }]",
+    ),
+    queue(
+        &DRAMATIQ_REDIS,
+        "One of a thousand commands looks for dead workers, so that the delay depends on the traffic; here they are \
+             seen when their heartbeat is old.",
+        "[workers.NAME] prefetch = 2; layers = [{ preset = \"dramatiq\" }]",
+    ),
+    queue(
+        &DRAMATIQ_RABBITMQ,
+        "The timeout of one message closes the channel and brings back all that its consumer holds; here that one \
+             alone comes back.",
+        "[workers.NAME] prefetch = 2; layers = [{ preset = \"dramatiq\" }]",
+    ),
+    queue(&HUEY, "Nothing else: a task that is taken out is gone from the queue.", "layers = [{ preset = \"huey\" }]"),
+    queue(
+        &SIDEKIQ,
+        "A process that shuts down in good order puts its jobs back after 25 s; one that crashes loses them, as here.",
+        "layers = [{ preset = \"sidekiq\" }]",
+    ),
+    queue(
+        &SIDEKIQ_SUPER_FETCH,
+        "Orphans are also looked for when a process starts, unless somebody has looked within the hour. A job is given \
+             up at its third recovery within 72 h; here at its third.",
+        "layers = [{ preset = \"sidekiq\" }]",
+    ),
+    queue(
+        &SQS,
+        "A queue hands a message out again now and then without a reason, and its order is about that of arrival; \
+             here it is exact. A run that fails before its visibility ends is seen again when it ends: the layer's wait is \
+             that, counted from the failure.",
+        "layers = [{ preset = \"sqs\" }]",
+    ),
+    Queue {
+        needs: Some("StartToCloseTimeout"),
+        ..queue(
+            &TEMPORAL,
+            "A timeout and a missed heartbeat use one of the policy's attempts and its waits; here what comes back after \
+             a worker died uses none and comes at once. An activity without heartbeats goes on after its timeout, for \
+             nothing; here it ends.",
+            "layers = [{ preset = \"temporal\" }]",
+        )
+    },
 ];
 
 /// The preset of a queue of this name: a family's word, alone or with `-` and a version.
 pub fn find(name: &str) -> Result<Preset, NotAPreset> {
-    Preset::among(&FAMILIES, "queue preset", name)
+    Preset::among(&QUEUES.each_ref().map(|queue| queue.family), "queue preset", name)
 }
 
-/// What stands beside a preset in a scenario to do what the library does: keys of a pool, and the layer that retries.
-pub fn beside(family: &Family) -> &'static str {
-    match family.word {
-        "celery-redis" | "celery-rabbitmq" => "[workers.NAME] prefetch = 4; layers = [{ preset = \"celery\" }]",
-        "dramatiq-redis" | "dramatiq-rabbitmq" => "[workers.NAME] prefetch = 2; layers = [{ preset = \"dramatiq\" }]",
-        "sidekiq" | "sidekiq-super-fetch" => "layers = [{ preset = \"sidekiq\" }]",
-        "bullmq" => "layers = [{ preset = \"bullmq\" }]",
-        "arq" => "layers = [{ preset = \"arq\" }]",
-        "huey" => "layers = [{ preset = \"huey\" }]",
-        "sqs" => "layers = [{ preset = \"sqs\" }]",
-        "temporal" => "layers = [{ preset = \"temporal\" }]",
-        _ => "layers = [{ preset = \"rq\" }]",
-    }
+fn queue_of(family: &Family) -> Option<&'static Queue> {
+    QUEUES.iter().find(|queue| queue.family.word == family.word)
 }
 
-/// What a library does that the general keys can't say, or say otherwise.
-pub fn differs(family: &Family) -> &'static str {
-    match family.word {
-        "rq" => {
-            "A job whose worker died is found at a maintenance, every 10 min, when its heartbeat is 90 s old, and then \
-             takes one of its retries; here it has failed at once. With retries left, acknowledge = \"late\", visibility = \
-             \"90s\", renews = true, look_every = \"10m\" and redeliveries_at_most say so, apart from the layer's count."
-        }
-        "celery-redis" => {
-            "Where a child process dies and its worker lives, a task that is acknowledged late is acknowledged all the \
-             same (task_reject_on_worker_lost); crashes are of whole workers, of = \"process\". Each worker looks at times \
-             of its own; here all look together."
-        }
-        "celery-rabbitmq" => {
-            "The timeout of one message closes the channel and brings back all that its consumer holds; here that one \
-             alone comes back. Tasks with a countdown are counted among those that are held."
-        }
-        "bullmq" => {
-            "A lock is renewed by timers: where a job keeps the event loop busy it runs out, which skipLockRenewal says. \
-             A stalled job is marked at one check and moved at the next; here it is moved at the first check after its lock \
-             has run out."
-        }
-        "arq" => {
-            "A worker that shuts down in good order hands its jobs back at once. A job that is run for the sixth time \
-             fails without being called; here it is not handed out."
-        }
-        "dramatiq-redis" => {
-            "One of a thousand commands looks for dead workers, so that the delay depends on the traffic; here they are \
-             seen when their heartbeat is old."
-        }
-        "dramatiq-rabbitmq" => {
-            "The timeout of one message closes the channel and brings back all that its consumer holds; here that one \
-             alone comes back."
-        }
-        "huey" => "Nothing else: a task that is taken out is gone from the queue.",
-        "sidekiq" => {
-            "A process that shuts down in good order puts its jobs back after 25 s; one that crashes loses them, as here."
-        }
-        "sidekiq-super-fetch" => {
-            "Orphans are also looked for when a process starts, unless somebody has looked within the hour. A job is given \
-             up at its third recovery within 72 h; here at its third."
-        }
-        "sqs" => {
-            "A queue hands a message out again now and then without a reason, and its order is about that of arrival; \
-             here it is exact. A run that fails before its visibility ends is seen again when it ends: the layer's wait is \
-             that, counted from the failure."
-        }
-        _ => {
-            "A timeout and a missed heartbeat use one of the policy's attempts and its waits; here what comes back after \
-             a worker died uses none and comes at once. An activity without heartbeats goes on after its timeout, for \
-             nothing; here it ends."
-        }
-    }
+/// What is to be said of a queue beside its words.
+pub fn notes(family: &Family) -> Option<&'static Notes> {
+    queue_of(family).map(|queue| &queue.notes)
 }
 
 /// What a preset lacks that the library would refuse to do without; the words are those of the file.
 pub fn lacks(preset: &Preset, table: &Table) -> Option<&'static str> {
     let is_missing = !table.contains("timeout") && !table.contains("visibility");
-    (preset.family.word == "temporal" && is_missing).then_some("StartToCloseTimeout")
+    queue_of(preset.family)?.needs.filter(|_| is_missing)
 }
 
 static RQ: Family = Family {

@@ -350,7 +350,8 @@ pub fn list_json() -> Value {
     json!({ "format": FORMAT, "families": families })
 }
 
-fn version_json(family: &Family, version: &Version) -> Value {
+/// One version of a family as JSON.
+pub(super) fn version_json(family: &Family, version: &Version) -> Value {
     json!({
         "name": format!("{}-{}", family.word, version.number),
         "source": version.source.word(),

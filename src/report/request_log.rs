@@ -119,6 +119,8 @@ impl<W> RequestLog<'_, W> {
         let traffic = &self.scenario.traffic[*class as usize];
         let step_settings = &traffic.steps[*step as usize];
         let delivered = answer.is_delivered();
+        // Copies of a message count their requests by themselves.
+        let copy = if traffic.queueing.delivery.is_some() { format!("-r{run}") } else { String::new() };
         let mut line = json!({
             "time_s": sent.as_secs_f64(),
             "duration_s": (*at - *sent).as_secs_f64(),
@@ -128,7 +130,7 @@ impl<W> RequestLog<'_, W> {
             "step": step_settings.name,
             "call": call,
             "ordinal": ordinal,
-            "request_id": format!("{}-{task}-{}-{ordinal}", traffic.name, step_settings.name),
+            "request_id": format!("{}-{task}{copy}-{}-{ordinal}", traffic.name, step_settings.name),
             "model": self.scenario.provider.models.get(*model as usize).map(|model| &model.name),
             "max_tokens": step_settings.max_tokens,
             "status": (answer.status > 0).then_some(answer.status),
@@ -209,18 +211,47 @@ mod tests {
     use super::*;
     use crate::explain::fixture::incident;
     use crate::random::Seed;
+    use crate::scenario::{Source, load};
     use crate::sim::simulate_observed;
 
     fn lines(fixes: bool, class: &str) -> Vec<Value> {
         let mut scenario = incident(fixes);
         scenario.horizon = SimTime::from_secs_f64(1_200.0);
+        lines_of(&scenario).into_iter().filter(|line| line["class"] == class).collect()
+    }
+
+    fn lines_of(scenario: &Scenario) -> Vec<Value> {
         let mut text = Vec::new();
-        let mut log = RequestLog::new(&scenario, &mut text);
-        simulate_observed(&scenario, Seed(1), &mut log);
+        let mut log = RequestLog::new(scenario, &mut text);
+        simulate_observed(scenario, Seed(1), &mut log);
         log.finish().unwrap();
         let all = String::from_utf8(text).unwrap();
-        let all = all.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        all.filter(|line| line["class"] == class).collect()
+        all.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect()
+    }
+
+    #[test]
+    fn no_two_requests_have_one_name_where_messages_are_handed_out_again() {
+        // By hand: a job of 10 s is handed out again after 3 s to a worker that has time, twice before it is done.
+        let text = r#"
+            horizon = "30s"
+            [clients.plain]
+            layers = []
+            [workers.pool]
+            count = 3
+            [traffic.job]
+            kind = "jobs"
+            client = "plain"
+            workers = "pool"
+            queue = { acknowledge = "late", visibility = "3s", look_every = "1s" }
+            arrivals = { at = ["0s"] }
+            steps = [{ name = "ask", input_tokens = 1, latency = "10s" }]
+        "#;
+        let scenario = load(&Source::new("log.toml", text)).unwrap();
+        let lines = lines_of(&scenario);
+        let mut names: Vec<&str> = lines.iter().filter_map(|line| line["request_id"].as_str()).collect();
+        assert!(names.len() >= 3 && names.contains(&"job-0-r1-ask-1"), "{names:?}");
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use super::adaptive_guards::ramp;
 use super::context::Read;
 use super::failures::{Failures, failures};
-use crate::document::{Fault, Field, Reader};
+use super::spoken::spoken;
+use crate::document::{Field, Reader};
 use crate::policy::circuit_breaker::{BreakerCounts, WhenOpen};
 use crate::policy::recovery::{HalfOpen, Late, OnClose, OpenTime, Others};
 use crate::policy::slots::Slots;
@@ -20,18 +21,10 @@ const MOST_RESULTS: u64 = 1_000_000;
 
 /// A breaker's settings: general keys, or the words of a preset with general keys beside them.
 pub(super) fn breaker(field: &Field<'_>) -> Option<CircuitBreaker> {
-    let said = field.node.as_table().and_then(|table| Some((table, table.get("preset")?)));
-    let Some((table, entry)) = said else { return settings(field.table("a breaker's settings")?) };
-    let name = Field::new(entry.key, &entry.node, field.faults());
-    let preset = match breakers::find(name.text()?) {
-        Ok(preset) => preset,
-        Err(not) => {
-            field.faults().add(Fault::new(name.place(), not.message).hint(not.hint));
-            return None;
-        }
+    let Some(mut spoken) = spoken(field, breakers::find)? else {
+        return settings(field.table("a breaker's settings")?);
     };
-    let mut table = table.clone();
-    preset.expand(&mut table, name.place(), field.faults());
+    let table = &mut spoken.table;
     // What the file says to look at stands in place of what the library looks at by default.
     let is_own = |key: &str, own: bool| table.get(key).is_some_and(|entry| entry.node.preset.is_none() == own);
     if EVIDENCE.iter().any(|key| is_own(key, true)) {
@@ -40,10 +33,7 @@ pub(super) fn breaker(field: &Field<'_>) -> Option<CircuitBreaker> {
             table.remove(key);
         }
     }
-    let reader = Reader::new(&table, field.place(), field.faults());
-    reader.knows(&["preset"]);
-    reader.knows(&preset.family.words.iter().map(|word| word.word).collect::<Vec<_>>());
-    settings(reader)
+    settings(spoken.reader(field))
 }
 
 fn settings(reader: Reader<'_>) -> Option<CircuitBreaker> {

@@ -1,6 +1,7 @@
 //! Reading how the queue of a class hands out its jobs, and how long they may take.
 
 use super::context::Read;
+use super::spoken::spoken;
 use crate::document::{Fault, Field, Reader};
 use crate::preset::queues;
 use crate::traffic::{Delivery, WorkerPool};
@@ -11,25 +12,14 @@ const MOST_TIMES: u64 = 1_000_000;
 
 /// Reads `queue` of a class whose pool is known: general keys, or the words of a preset with general keys beside them.
 pub(super) fn delivery(field: &Field<'_>, pool: Option<&WorkerPool>) -> Option<Box<Delivery>> {
-    let said = field.node.as_table().and_then(|table| Some((table, table.get("preset")?)));
-    let Some((table, entry)) = said else { return settings(field.table("how the queue hands out jobs")?, pool) };
-    let name = Field::new(entry.key, &entry.node, field.faults());
-    let preset = match queues::find(name.text()?) {
-        Ok(preset) => preset,
-        Err(not) => {
-            field.faults().add(Fault::new(name.place(), not.message).hint(not.hint));
-            return None;
-        }
+    let Some(spoken) = spoken(field, queues::find)? else {
+        return settings(field.table("how the queue hands out jobs")?, pool);
     };
-    let mut table = table.clone();
-    preset.expand(&mut table, name.place(), field.faults());
-    let reader = Reader::new(&table, field.place(), field.faults());
-    reader.knows(&preset.family.words.iter().map(|word| word.word).collect::<Vec<_>>());
-    if let Some(word) = queues::lacks(&preset, &table) {
-        let message = format!("lacks the key `{word}`, without which `{}` takes no job", preset.family.word);
-        field.faults().add(Fault::new(name.place(), message).hint(format!(r#"write one, such as {word} = "10m""#)));
+    if let Some(word) = queues::lacks(&spoken.preset, &spoken.table) {
+        let message = format!("lacks the key `{word}`, without which `{}` takes no job", spoken.preset.family.word);
+        field.faults().add(Fault::new(spoken.name, message).hint(format!(r#"write one, such as {word} = "10m""#)));
     }
-    settings(reader, pool)
+    settings(spoken.reader(field), pool)
 }
 
 fn settings(reader: Reader<'_>, pool: Option<&WorkerPool>) -> Option<Box<Delivery>> {

@@ -50,6 +50,7 @@ mod scopes;
 mod sessions;
 mod slots;
 mod source;
+mod spoken;
 mod step_clients;
 mod timeouts;
 mod trace;

@@ -37,10 +37,10 @@ impl Line {
         self.0.remove(place)
     }
 
-    /// Takes the run out; says whether it stood there.
-    pub(super) fn leave(&mut self, class: u16, run: u32) -> bool {
+    /// Takes the run out, if it stood there.
+    pub(super) fn leave(&mut self, class: u16, run: u32) -> Option<InLine> {
         let place = self.0.iter().position(|waiter| (waiter.class, waiter.run) == (class, run));
-        place.is_some_and(|place| self.0.remove(place).is_some())
+        self.0.remove(place?)
     }
 
     /// How many stand there.

@@ -184,3 +184,49 @@ fn a_breaker_of_the_retries_lets_every_first_request_pass() {
     let refused = |gates: &str| Run::of(&read(&behind(gates)), 1).count("guards.fuse.refused");
     assert_eq!((refused("retries"), refused("all")), (2, 3));
 }
+
+#[test]
+fn who_is_killed_in_a_line_has_waited_until_then() {
+    // By hand: the only permit is out for 100 s; a job of the other class comes at once and is killed after five seconds in
+    // the line, one that comes at 8 s after five more.
+    let text = r#"
+        horizon = "20s"
+        [guards.slot]
+        semaphore = { permits = 1 }
+        scope = "global"
+        [clients.c]
+        layers = [{ guard = "slot" }]
+        [traffic.long]
+        kind = "jobs"
+        client = "c"
+        workers = 1
+        arrivals = { at = ["0s"] }
+        steps = [{ name = "say", input_tokens = 1, latency = "100s" }]
+        [traffic.short]
+        kind = "jobs"
+        client = "c"
+        workers = 1
+        queue = { timeout = "5s" }
+        arrivals = { at = ["1s", "8s"] }
+        steps = [{ name = "say", input_tokens = 1, latency = "1s" }]
+    "#;
+    let run = Run::of(&read(text), 1);
+    assert_eq!([run.number("guards.slot.waits"), run.number("guards.slot.waited_s")], [2.0, 10.0]);
+    assert_eq!(run.count("classes.short.failed"), 2);
+}
+
+#[test]
+fn a_gate_is_not_closed_beyond_the_end_of_the_run() {
+    // By hand: the answer of 0 s asks for a hundred seconds, and the run is over after ten.
+    let text = outage(
+        "[guards.quiet]\ngate = { of = [503], for = \"100s\" }",
+        r#"{ guard = "quiet" }"#,
+        r#""0s", "2s""#,
+        "1h",
+    );
+    let text = text
+        .replace("horizon = \"1h\"", "horizon = \"10100ms\"")
+        .replace("window = [\"0s\", \"1h\"]", "window = [\"0s\", \"10s\"]");
+    let run = Run::of(&read(&text), 1);
+    assert_eq!([run.number("guards.quiet.closed_s"), run.number("guards.quiet.waited_s")], [10.0, 8.1]);
+}

@@ -1,6 +1,6 @@
 //! The queues of job libraries in their own words: each is its general keys, and what it does to a job whose worker dies.
 
-use retrycast::preset::queues::{FAMILIES, find};
+use retrycast::preset::queues::{QUEUES, find};
 use retrycast::scenario::{Refusal, Source, load};
 use retrycast::traffic::Delivery;
 
@@ -43,7 +43,7 @@ fn needed(family: &str) -> (&'static str, &'static str) {
 
 #[test]
 fn a_queue_is_its_general_keys_and_its_spelled_out_defaults() {
-    for family in FAMILIES {
+    for family in QUEUES.each_ref().map(|queue| queue.family) {
         let (words, general) = needed(family.word);
         let name = format!("preset = \"{}\"{words}", family.word);
         let plain = delivery(&name);
@@ -111,7 +111,7 @@ fn what_becomes_of_a_job_whose_worker_dies() {
 
 #[test]
 fn a_pool_without_deaths_may_use_any_of_them() {
-    for family in FAMILIES {
+    for family in QUEUES.each_ref().map(|queue| queue.family) {
         let text = world("count = 2", &format!("preset = \"{}\"{}", family.word, needed(family.word).0));
         assert_eq!(Run::of(&read(&text), 1).count("classes.job.delivered"), 1, "{}", family.word);
     }

@@ -34,7 +34,7 @@ fn the_reference_names_every_preset_and_its_example_is_sound() {
     let reference = std::fs::read_to_string("docs/scenario.md").unwrap();
     let layers = retrycast::preset::FAMILIES.into_iter().map(|family| (family, ""));
     let breakers = retrycast::preset::breakers::FAMILIES.into_iter().map(|family| (family, "breakers/"));
-    let queues = retrycast::preset::queues::FAMILIES.into_iter().map(|family| (family, "queues/"));
+    let queues = retrycast::preset::queues::QUEUES.iter().map(|queue| (queue.family, "queues/"));
     for (family, kind) in layers.chain(breakers).chain(queues) {
         let row = reference.lines().find(|line| line.starts_with(&format!("| `{kind}{}` |", family.word)));
         let row = row.unwrap_or_else(|| panic!("no row for {}", family.word));

@@ -13,8 +13,8 @@
 //! Both are of a backlog without end; neither knows retries, failures, breakers and what happens in the storm itself.
 
 use crate::explain::load;
+use crate::policy::Role;
 use crate::policy::pacer::Counts;
-use crate::policy::{Mechanism, Role};
 use crate::provider::Limit;
 use crate::random::math::ln;
 use crate::scenario::Scenario;
@@ -120,7 +120,7 @@ impl Pressure {
             }
         }
         for (guard, busy) in shared {
-            if let Mechanism::Pacer(pacer) = &scenario.guards[guard].mechanism {
+            if let Some(pacer) = scenario.guards[guard].pacer() {
                 let instances = instances(scenario, guard) as f64;
                 pressure.background += busy.min(instances * pacer.highest_rate());
                 pressure.burst += instances * pacer.bucket.capacity_tokens();
@@ -188,22 +188,11 @@ fn uses(scenario: &Scenario, class: &TrafficClass, guard: usize) -> bool {
 /// The pacer of a class's own client that counts this.
 pub fn pacer(scenario: &Scenario, class: &TrafficClass, counts: Counts) -> Option<usize> {
     scenario.client_of(class).elements().iter().find_map(|element| match element.role {
-        Role::Guard(guard) => match &scenario.guards[guard].mechanism {
-            // What each task paces by itself bounds nothing together.
-            Mechanism::Pacer(pacer) if pacer.counts == counts && !scenario.guards[guard].scope.ends_with_task() => {
-                Some(guard)
-            }
-            Mechanism::Pacer(_)
-            | Mechanism::Breaker(_)
-            | Mechanism::Semaphore(_)
-            | Mechanism::Size(_)
-            | Mechanism::Throttle(_)
-            | Mechanism::Concurrency(_)
-            | Mechanism::Gate(_)
-            | Mechanism::Rate(_)
-            | Mechanism::Deployments(_) => None,
-        },
-        Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) | Role::Fallback(_) => None,
+        // What each task paces by itself bounds nothing together.
+        Role::Guard(guard) if !scenario.guards[guard].scope.ends_with_task() => {
+            scenario.guards[guard].pacer().filter(|pacer| pacer.counts == counts).map(|_| guard)
+        }
+        Role::Guard(_) | Role::Retry(_) | Role::Queue(..) | Role::Hedge(_) | Role::Fallback(_) => None,
     })
 }
 

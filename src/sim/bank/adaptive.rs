@@ -42,18 +42,7 @@ pub(super) fn permits<'s>(
         (Mechanism::Concurrency(settings), State::Concurrency(state, line, limit)) => {
             Some((settings.now(limit), state, line))
         }
-        (
-            Mechanism::Breaker(_)
-            | Mechanism::Pacer(_)
-            | Mechanism::Semaphore(_)
-            | Mechanism::Size(_)
-            | Mechanism::Throttle(_)
-            | Mechanism::Concurrency(_)
-            | Mechanism::Gate(_)
-            | Mechanism::Rate(_)
-            | Mechanism::Deployments(_),
-            _,
-        ) => None,
+        _ => None,
     }
 }
 

@@ -75,7 +75,9 @@ impl State {
             }
             State::Gate(gate) => {
                 counts.closings += u64::from(gate.closings);
-                counts.closed_for += gate.closed_for;
+                // What its last response has asked for beyond this is not over.
+                counts.closed_for +=
+                    gate.closed_for.saturating_sub(gate.until().map_or(SimDuration::ZERO, |until| until.since(now)));
             }
             State::Deployments(state) => {
                 for (counts, did) in counts.deployments.iter_mut().zip(state.counts()) {
@@ -229,10 +231,10 @@ impl<'a> Bank<'a> {
     }
 
     #[inline]
-    fn instance(&mut self, guard: usize, asker: Asker) -> usize {
+    fn instance(&mut self, guard: usize, asker: Asker, now: SimTime) -> usize {
         let scope = self.guards[guard].scope;
         if scope.ends_with_task() {
-            return self.own_instance(guard, asker);
+            return self.own_instance(guard, asker, now);
         }
         self.bases[guard] + self.places.of(scope, asker, asker.client as usize)
     }
@@ -270,7 +272,7 @@ impl<'a> Bank<'a> {
         (chance, draws): (f64, Key),
         now: SimTime,
     ) -> Gate {
-        let instance = self.instance(guard, asker);
+        let instance = self.instance(guard, asker, now);
         let gate = match (&self.guards[guard].mechanism, &mut self.states[instance]) {
             (Mechanism::Breaker(breaker), State::Breaker(state)) => {
                 let mut gate = breaker.enter(state, now);
@@ -330,21 +332,10 @@ impl<'a> Bank<'a> {
 
     /// Whether a pausing breaker keeps this worker from taking a job.
     pub(in crate::sim) fn pause(&mut self, guard: usize, asker: Asker, now: SimTime) -> Pause {
-        let instance = self.instance(guard, asker);
+        let instance = self.instance(guard, asker, now);
         let pause = match (&self.guards[guard].mechanism, &mut self.states[instance]) {
             (Mechanism::Breaker(breaker), State::Breaker(state)) => breaker.pause(state, now),
-            (
-                Mechanism::Breaker(_)
-                | Mechanism::Pacer(_)
-                | Mechanism::Semaphore(_)
-                | Mechanism::Size(_)
-                | Mechanism::Throttle(_)
-                | Mechanism::Concurrency(_)
-                | Mechanism::Gate(_)
-                | Mechanism::Rate(_)
-                | Mechanism::Deployments(_),
-                _,
-            ) => Pause::No,
+            _ => Pause::No,
         };
         self.note(guard, instance, now);
         pause

@@ -92,7 +92,7 @@ impl Owners {
 impl Bank<'_> {
     /// The instance of a guard that its owner brings along.
     #[cold]
-    pub(super) fn own_instance(&mut self, guard: usize, asker: Asker) -> usize {
+    pub(super) fn own_instance(&mut self, guard: usize, asker: Asker, now: SimTime) -> usize {
         let Guard { mechanism, scope, .. } = &self.guards[guard];
         let (states, owned, key) = (&mut self.states, &mut self.owned, self.keys[guard]);
         let make = || {
@@ -103,17 +103,17 @@ impl Bank<'_> {
         match self.owners.place(guard, *scope, asker, make) {
             Place::Known(place) => place,
             Place::Used(place) => {
-                self.begin_anew(guard, place);
+                self.begin_anew(guard, place, now);
                 place
             }
         }
     }
 
     /// An instance forgets all.
-    pub(super) fn begin_anew(&mut self, guard: usize, place: usize) {
+    pub(super) fn begin_anew(&mut self, guard: usize, place: usize, now: SimTime) {
         let state = &mut self.states[place];
         // Nobody is in a line whose owner is gone.
-        state.close(&mut self.counts[guard], SimTime::ZERO);
+        state.close(&mut self.counts[guard], now);
         *state = State::fresh(&self.guards[guard].mechanism, self.keys[guard].with(place as u64));
     }
 
@@ -131,8 +131,8 @@ impl Bank<'_> {
         for (guard, settings) in self.guards.iter().enumerate() {
             // Permits come back with the runs that held them.
             if dies(settings.scope) && !settings.has_permits() {
-                let place = self.instance(guard, asker);
-                self.begin_anew(guard, place);
+                let place = self.instance(guard, asker, now);
+                self.begin_anew(guard, place, now);
                 self.note(guard, place, now);
                 self.wake(guard, place, now);
             }

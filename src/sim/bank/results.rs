@@ -10,7 +10,7 @@ use crate::units::SimTime;
 impl Bank<'_> {
     /// A response of the provider is shown to a guard that counts these.
     pub(in crate::sim) fn record(&mut self, guard: usize, asker: Asker, answer: &Answer, now: SimTime) {
-        let instance = self.instance(guard, asker);
+        let instance = self.instance(guard, asker, now);
         if let (Mechanism::Gate(gate), State::Gate(state)) = (&self.guards[guard].mechanism, &mut self.states[instance])
         {
             gate.record(state, answer, now);
@@ -49,7 +49,7 @@ impl Bank<'_> {
             self.give_back(guard, asker, run, answer, now);
             return false;
         }
-        let instance = self.instance(guard, asker);
+        let instance = self.instance(guard, asker, now);
         if let (Mechanism::Throttle(throttle), State::Throttle(state)) =
             (&self.guards[guard].mechanism, &mut self.states[instance])
         {
@@ -86,7 +86,7 @@ impl Bank<'_> {
         answer: &Answer,
         now: SimTime,
     ) -> Left {
-        let instance = self.instance(guard, asker);
+        let instance = self.instance(guard, asker, now);
         match (&self.guards[guard].mechanism, &mut self.states[instance]) {
             (Mechanism::Deployments(deployments), State::Deployments(state)) => {
                 deployments.came_back(state, place, answer, now)
@@ -97,16 +97,6 @@ impl Bank<'_> {
 
     /// Whether the guard counts the results that pass outward through its place.
     fn counts_results(&self, guard: usize) -> bool {
-        match &self.guards[guard].mechanism {
-            Mechanism::Breaker(breaker) => breaker.counts == BreakerCounts::Results,
-            Mechanism::Pacer(_)
-            | Mechanism::Semaphore(_)
-            | Mechanism::Size(_)
-            | Mechanism::Throttle(_)
-            | Mechanism::Concurrency(_)
-            | Mechanism::Gate(_)
-            | Mechanism::Rate(_)
-            | Mechanism::Deployments(_) => false,
-        }
+        self.guards[guard].breaker().is_some_and(|breaker| breaker.counts == BreakerCounts::Results)
     }
 }

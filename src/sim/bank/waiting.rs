@@ -51,7 +51,7 @@ impl Bank<'_> {
         let instance = if told_apart(self.guards[guard].scope) {
             self.homes[guard].of(asker.class, run)
         } else {
-            self.instance(guard, asker)
+            self.instance(guard, asker, now)
         };
         self.learn(guard, instance, asker, run, answer, now);
         let settings = &self.guards[guard];
@@ -72,7 +72,7 @@ impl Bank<'_> {
 
     /// The run stands in line before this guard.
     pub(in crate::sim) fn stand_in_line(&mut self, guard: usize, asker: Asker, waiter: InLine) {
-        let instance = self.instance(guard, asker);
+        let instance = self.instance(guard, asker, waiter.since);
         if let Some((_, _, line)) = permits(&self.guards[guard].mechanism, &mut self.states[instance]) {
             line.join(waiter);
         }
@@ -81,7 +81,7 @@ impl Bank<'_> {
     /// The run gives up if it still stands in line, until now, before this guard; says how that ends for the layers
     /// outside.
     pub(in crate::sim) fn give_up(&mut self, guard: usize, asker: Asker, run: u32, now: SimTime) -> Option<Outcome> {
-        let instance = self.instance(guard, asker);
+        let instance = self.instance(guard, asker, now);
         let (semaphore, _, line) = permits(&self.guards[guard].mechanism, &mut self.states[instance])?;
         if let Some(place) = self.fallen.iter().position(|fallen| *fallen == (asker.class, run)) {
             self.fallen.swap_remove(place);
@@ -99,23 +99,24 @@ impl Bank<'_> {
 
     /// The run waits until the guard changes.
     pub(in crate::sim) fn park(&mut self, guard: usize, asker: Asker, run: u32, now: SimTime) {
-        let instance = self.instance(guard, asker);
+        let instance = self.instance(guard, asker, now);
         self.parked.push(Parked { instance, class: asker.class, run, since: now });
     }
 
     /// The run no longer waits before this guard: whether an event of it is still to come, if it stood there; else it has
     /// been let in.
-    pub(in crate::sim) fn leave_line(&mut self, guard: usize, asker: Asker, run: u32) -> Option<bool> {
-        let instance = self.instance(guard, asker);
+    pub(in crate::sim) fn leave_line(&mut self, guard: usize, asker: Asker, run: u32, now: SimTime) -> Option<bool> {
+        let instance = self.instance(guard, asker, now);
         if let Some(place) = self.fallen.iter().position(|fallen| *fallen == (asker.class, run)) {
             self.fallen.swap_remove(place);
             return Some(true);
         }
         if let Some((_, _, line)) = permits(&self.guards[guard].mechanism, &mut self.states[instance]) {
-            return line.leave(asker.class, run).then_some(false);
+            let waiter = line.leave(asker.class, run)?;
+            self.waited(guard, waiter.since, now);
+            return Some(false);
         }
-        let at = self.parked.iter().position(|parked| (parked.class, parked.run) == (asker.class, run));
-        at.map(|at| self.parked.remove(at)).map(|_| false)
+        self.unpark(guard, asker.class, run, now).then_some(false)
     }
 
     /// The run no longer waits for this guard to change; says whether it did.

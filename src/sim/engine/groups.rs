@@ -162,7 +162,7 @@ impl<O: Observer> Engine<'_, O> {
     /// Takes the run out of a guard's line: whether an event of it is still to come, if it stood in one.
     fn leaves_line(&mut self, class: u16, run: u32) -> Option<bool> {
         let (guard, asker) = self.guard_before(class, run)?;
-        self.bank.leave_line(guard, asker, run)
+        self.bank.leave_line(guard, asker, run, self.clock.now())
     }
 
     /// Whether the run was dropped before this event of it came; then its record is free now.
